@@ -1,0 +1,17 @@
+# tenon_flags carries every compile and link flag; no CMAKE_CXX_FLAGS anywhere.
+add_library(tenon_flags INTERFACE)
+add_library(tenon::flags ALIAS tenon_flags)
+target_compile_features(tenon_flags INTERFACE cxx_std_20)
+target_compile_options(tenon_flags INTERFACE
+  -Wall -Wextra -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual -Wimplicit-fallthrough
+  -Wno-missing-field-initializers  # g++ 12 warns on every partial designated initialiser
+  # g++ 12 sees overlaps and overflows in inlined std::string code that are not there (PR 105651).
+  $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict;-Wno-array-bounds;-Wno-stringop-overflow;-Wno-stringop-overread>
+  $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>  # lets ccache look through precompiled headers
+  $<$<CXX_COMPILER_ID:Clang>:-Wthread-safety>
+  $<$<BOOL:${TENON_WERROR}>:-Werror>)
+if(TENON_SANITIZE)
+  list(JOIN TENON_SANITIZE "," _san)
+  target_compile_options(tenon_flags INTERFACE -fsanitize=${_san} -fno-omit-frame-pointer)
+  target_link_options(tenon_flags INTERFACE -fsanitize=${_san})
+endif()

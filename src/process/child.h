@@ -1,0 +1,72 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/result.h"
+#include "loop/event_loop.h"
+
+namespace tenon::process {
+
+struct ChildOptions {
+  /// argv[0] is the absolute path of the program: no shell, no search.
+  std::vector<std::string> argv;
+  /// The whole environment; nothing of ours is inherited.
+  std::map<std::string, std::string> env = {{"PATH", "/usr/sbin:/usr/bin:/sbin:/bin"}};
+  std::string working_directory = "/";
+  /// Given on standard input, which is then closed.
+  std::string input;
+  /// After this the whole process group is killed; nullopt lets it run until it ends.
+  std::optional<base::Duration> deadline = std::chrono::seconds(30);
+  /// Standard output and standard error each: more is dropped, and the child told nothing.
+  size_t max_output_bytes = size_t{64} << 10;
+  /// Gets standard output and error as they come, instead of keeping them; optional.
+  std::function<void(int stream, std::string_view bytes)> on_output;
+};
+
+/// How a child ended.
+struct ChildExit {
+  int code = -1;           ///< Exit status, if it exited by itself; else -1.
+  int signal = 0;          ///< The signal that ended it; 0 if it exited.
+  bool timed_out = false;  ///< We killed it at its deadline.
+  bool output_cut = false;
+  std::string output;  ///< Standard output.
+  std::string errors;  ///< Standard error.
+
+  bool ok() const { return code == 0; }
+  /// "exit status 3", "killed by signal 9 (Killed)", "killed after 30 s", for messages.
+  std::string Describe() const;
+};
+
+/// One program in a process group of its own, watched by the loop through a pidfd.
+///
+/// Destroying it kills the group and reaps the child; `done` does not run then. All descriptors
+/// but 0, 1 and 2 are closed in the child, its signal mask and handlers are the defaults.
+/// A grandchild that keeps the pipes open does not delay `done`: it runs when the child itself
+/// has ended and what was in the pipes then has been read. Thread: loop only.
+class Child {
+ public:
+  using DoneFn = std::function<void(ChildExit)>;
+
+  /// Starts the program. Errors: what exec says, naming argv[0]; nothing is left behind.
+  static Result<std::unique_ptr<Child>> Start(loop::EventLoop& loop, ChildOptions options,
+                                              DoneFn done);
+  Child() = default;
+  Child(const Child&) = delete;
+  Child& operator=(const Child&) = delete;
+  virtual ~Child() = default;
+
+  virtual pid_t pid() const = 0;
+  /// Sends a signal to the process group; does nothing once it has ended.
+  virtual void Kill(int signal) = 0;
+};
+
+}  // namespace tenon::process
