@@ -12,6 +12,8 @@ target_compile_options(tenon_flags INTERFACE
   $<$<BOOL:${TENON_WERROR}>:-Werror>)
 if(TENON_SANITIZE)
   list(JOIN TENON_SANITIZE "," _san)
-  target_compile_options(tenon_flags INTERFACE -fsanitize=${_san} -fno-omit-frame-pointer)
+  target_compile_options(tenon_flags INTERFACE -fsanitize=${_san} -fno-sanitize-recover=all
+    -fno-omit-frame-pointer $<$<BOOL:${TENON_FUZZ}>:-O1>)
+  target_compile_definitions(tenon_flags INTERFACE _GLIBCXX_ASSERTIONS)
   target_link_options(tenon_flags INTERFACE -fsanitize=${_san})
 endif()
