@@ -17,3 +17,8 @@ if(TENON_SANITIZE)
   target_compile_definitions(tenon_flags INTERFACE _GLIBCXX_ASSERTIONS)
   target_link_options(tenon_flags INTERFACE -fsanitize=${_san})
 endif()
+if(TENON_STATIC)
+  # Sections let the linker drop what a static program does not reach.
+  target_compile_options(tenon_flags INTERFACE -ffunction-sections -fdata-sections)
+  target_link_options(tenon_flags INTERFACE -Wl,--gc-sections)
+endif()
