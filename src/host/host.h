@@ -43,6 +43,7 @@ struct FileStat {
 ///
 /// Paths are absolute as the machine sees them ("/dev/fuse"); with another root they and all
 /// symlinks on the way, absolute ones too, are resolved inside it and cannot leave it.
+/// Errors, of all: kInvalidArgument for a path that is not absolute; the call and the path.
 /// Thread: loop only; every call is a few system calls on local file systems.
 class Host {
  public:
@@ -60,9 +61,11 @@ class Host {
   virtual Result<std::string> RealPath(const std::string& path) = 0;
   /// Names in a directory without "." and "..", sorted bytewise.
   virtual Result<std::vector<std::string>> List(const std::string& path) = 0;
-  /// The first `most` bytes of a file.
+  /// The first `most` bytes of a regular file; nothing else is opened, as opening a device node
+  /// can do things. Errors: kInvalidArgument, saying what it is.
   virtual Result<std::string> Read(const std::string& path, size_t most) = 0;
-  /// What opening a watch needs: the path in the real file system, root in front.
+  /// What a watch or a container runtime needs: the path in the real file system, root in front.
+  /// With another root an absolute symlink on the way would lead out: give it a RealPath().
   virtual std::string HostPath(const std::string& path) const = 0;
 };
 
@@ -85,7 +88,8 @@ class PosixHost final : public Host {
  private:
   PosixHost(std::string root, base::UniqueFd root_fd, Resolver resolver)
       : root_(std::move(root)), root_fd_(std::move(root_fd)), resolver_(resolver) {}
-  Result<base::UniqueFd> OpenInRoot(const std::string& path, int flags);
+  static Result<void> CheckPath(std::string_view call, const std::string& path);
+  Result<base::UniqueFd> OpenInRoot(std::string_view call, const std::string& path, int flags);
 
   const std::string root_;
   const base::UniqueFd root_fd_;
