@@ -1,11 +1,10 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
+#include <initializer_list>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -18,6 +17,9 @@ struct Mark {
   int column = 0;
   bool operator==(const Mark&) const = default;
 };
+
+/// "file:3:7", or the file alone where there is no place.
+std::string PlaceText(std::string_view file, Mark mark);
 
 /// One tree for YAML and JSON. It keeps what a strict reader needs: the place of every key and
 /// value, keys that occur twice, and the exact text of every scalar, so that 0451 stays "0451"
@@ -34,6 +36,7 @@ class Value final {
   struct Member;
 
   Value() = default;  ///< Null.
+  static Value Null(Mark mark = {});
   static Value String(std::string_view text, Mark mark = {});
   static Value Scalar(std::string_view text, Mark mark = {});
   static Value Number(int64_t number);
@@ -63,17 +66,20 @@ class Value final {
 
   /// Text of a string or scalar; nullopt for the other kinds.
   std::optional<std::string> AsString() const;
-  /// A decimal whole number from a kScalar; a quoted "4" is not one.
+  /// A decimal whole number from a kScalar; a quoted "4" is not one, and neither is 010, which
+  /// readers of YAML disagree about.
   std::optional<int64_t> AsInt() const;
   /// true or false from a kScalar.
   std::optional<bool> AsBool() const;
 
   /// Appends a member. Requires: is_object(). Returns the value added, valid until the next Add.
-  Value& Add(std::string_view key, Value value);
-  /// Appends an item. Requires: is_array().
+  Value& Add(std::string_view key, Value value, Mark key_mark = {});
+  /// Appends an item. Requires: is_array(). Returns the item added, valid until the next Append.
   Value& Append(Value value);
 
  private:
+  Value(Kind kind, std::string_view text, Mark mark) : kind_(kind), mark_(mark), text_(text) {}
+
   Kind kind_ = Kind::kNull;
   Mark mark_;
   std::string text_;
@@ -89,18 +95,19 @@ struct Value::Member {
 
 /// How much a text may hold, so that a hostile one costs little.
 struct ParseLimits {
-  size_t bytes = size_t{16} << 20;
+  size_t bytes = size_t{16} << 20;  ///< Of the text, and of what aliases repeat of it.
   int depth = 64;
   size_t values = 1'000'000;  ///< After aliases are followed: an alias bomb ends here.
 };
 
 /// Reads exactly one JSON text (RFC 8259). Errors: kInvalidArgument with "file:line:column: why";
-/// `name` is the file in it. Numbers keep their text; duplicate keys are kept.
+/// `name` is the file in it. Numbers keep their text; duplicate keys are kept. A byte order mark
+/// in front is skipped.
 Result<Value> ParseJson(std::string_view text, std::string_view name, const ParseLimits& = {});
 
 /// Reads all documents of a YAML 1.2 text (JSON is a subset of it), empty ones left out. Errors
-/// as above; tags other than the default ones, merge keys and keys that are no scalars are
-/// errors, as are NUL bytes and invalid UTF-8. A byte order mark in front is skipped.
+/// as above; explicit tags, merge keys and keys that are no scalars are errors, as are control
+/// characters, invalid UTF-8 and tabs that indent. A byte order mark in front is skipped.
 Result<std::vector<Value>> ParseYaml(std::string_view text, std::string_view name,
                                      const ParseLimits& = {});
 
