@@ -50,10 +50,14 @@ size_t Utf8SequenceLength(std::string_view text) {
 }
 
 bool IsValidUtf8(std::string_view text) {
-  while (!text.empty()) {
-    size_t length = Utf8SequenceLength(text);
+  for (size_t at = 0; at < text.size();) {
+    if (static_cast<unsigned char>(text[at]) < 0x80) {  // Nearly all text; worth the shortcut.
+      ++at;
+      continue;
+    }
+    size_t length = Utf8SequenceLength(text.substr(at));
     if (length == 0) return false;
-    text.remove_prefix(length);
+    at += length;
   }
   return true;
 }
