@@ -1,0 +1,104 @@
+#include "plugin/allocate_plan.h"
+
+#include <algorithm>
+#include <set>
+#include <string_view>
+#include <utility>
+
+#include "base/strings.h"
+
+namespace tenon::plugin {
+namespace {
+
+/// A comma inside a path would read as two paths.
+void AppendPath(std::string& list, std::string_view path) {
+  if (!list.empty()) list += ',';
+  for (char c : path) {
+    if (c == ',')
+      list += "%2C";
+    else if (c == '%')
+      list += "%25";
+    else
+      list += c;
+  }
+}
+
+Result<const Device*> FindHealthy(const DeviceSet& devices, const std::string& id) {
+  const Device* device = FindDevice(devices.devices, id);
+  if (device == nullptr) return Error(Code::kNotFound, "not offered by this plugin");
+  if (!device->healthy()) return Error(Code::kFailedPrecondition, "unhealthy: " + device->reason);
+  return device;
+}
+
+/// One container path must not lead to two things, nor to one with two sets of permissions.
+Result<void> CheckNodes(const ContainerAllocation& all, const ContainerAllocation& one) {
+  for (const DeviceNode& node : one.device_nodes) {
+    auto same =
+        std::ranges::find(all.device_nodes, node.container_path, &DeviceNode::container_path);
+    if (same != all.device_nodes.end() && same->permissions != node.permissions)
+      return Error(Code::kFailedPrecondition, "device node " + node.container_path +
+                                                  " is wanted with permissions " +
+                                                  same->permissions + " and " + node.permissions);
+  }
+  return {};
+}
+
+Result<void> AddDevice(ContainerAllocation& all, const DeviceSet& devices, const std::string& id,
+                       const ResolveFn& resolve) {
+  TENON_TRY(const Device* device, FindHealthy(devices, id));
+  TENON_TRY(ContainerAllocation one, resolve(*device));
+  TENON_TRY_VOID(CheckNodes(all, one));
+  std::vector<std::string> conflicts = MergeAllocation(all, one);
+  if (!conflicts.empty()) return Error(Code::kFailedPrecondition, base::Join(conflicts, "; "));
+  return {};
+}
+
+Result<ContainerAllocation> PlanContainer(const ResourceName& resource, const DeviceSet& devices,
+                                          std::vector<std::string> ids, const ResolveFn& resolve) {
+  // The kubelet sends ids in no particular order; the same set shall look the same inside.
+  std::ranges::sort(ids, base::NaturalLess);
+  ContainerAllocation all;
+  for (const std::string& id : ids) {
+    if (auto added = AddDevice(all, devices, id, resolve); !added)
+      return std::move(added).error().Wrap("device " + base::EscapeForLine(id));
+  }
+  const std::string prefix = EnvironmentPrefix(resource);
+  if (!ids.empty()) all.env[prefix + "_IDS"] = base::Join(ids, ",");
+  std::string paths;
+  for (const DeviceNode& node : all.device_nodes)
+    AppendPath(paths, node.container_path);
+  if (!paths.empty()) all.env[prefix + "_PATHS"] = std::move(paths);
+  return all;
+}
+
+}  // namespace
+
+Result<std::vector<ContainerAllocation>> PlanAllocation(
+    const ResourceName& resource, const DeviceSet& devices,
+    const std::vector<api::AllocateRequest>& requests, const ResolveFn& resolve) {
+  std::set<std::string_view> seen;
+  for (const api::AllocateRequest& request : requests)
+    for (const std::string& id : request.device_ids)
+      if (!seen.insert(id).second)
+        return Error(Code::kInvalidArgument,
+                     "device " + base::EscapeForLine(id) + " is asked for twice in one request");
+  std::vector<ContainerAllocation> plan;
+  plan.reserve(requests.size());
+  for (const api::AllocateRequest& request : requests) {
+    TENON_TRY(plan.emplace_back(), PlanContainer(resource, devices, request.device_ids, resolve));
+  }
+  return plan;
+}
+
+std::string EnvironmentPrefix(const ResourceName& resource) {
+  std::string prefix = "TENON_";
+  for (char c : resource.text()) {
+    if (c >= 'a' && c <= 'z')
+      prefix += static_cast<char>(c - 'a' + 'A');
+    else
+      prefix += (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ? c : '_';
+  }
+  return prefix;
+}
+
+}  // namespace tenon::plugin

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "device/allocation.h"
+#include "device/device.h"
+#include "device/plugin_api.h"
+#include "device/resource_name.h"
+
+namespace tenon::plugin {
+
+/// What one device brings into a container, looked up when it is asked for and not before: paths
+/// are resolved and checked at Allocate time. Errors name the path that is not what it was.
+using ResolveFn = std::function<Result<ContainerAllocation>(const Device&)>;
+
+/// Turns the ids that a kubelet asks for into what each container gets; all or nothing.
+///
+/// Device nodes and mounts that several devices share are given once; two that want one container
+/// path for different things are an error. The environment tells the container what it has, see
+/// EnvironmentPrefix(); docs/container.md is the page for users.
+/// Errors: kInvalidArgument (an id twice), kNotFound (an id that is not offered),
+/// kFailedPrecondition (an unhealthy one, with the reason; devices that exclude each other), or
+/// that of `resolve`; each names the id.
+Result<std::vector<ContainerAllocation>> PlanAllocation(
+    const ResourceName& resource, const DeviceSet& devices,
+    const std::vector<api::AllocateRequest>& requests, const ResolveFn& resolve);
+
+/// "TENON_EXAMPLE_COM_SERIAL" for example.com/serial: the start of the two variables _IDS
+/// (comma-separated ids) and _PATHS (comma-separated container paths, left out if there are
+/// none). Only [A-Z0-9_], so that every shell can read it.
+std::string EnvironmentPrefix(const ResourceName& resource);
+
+}  // namespace tenon::plugin

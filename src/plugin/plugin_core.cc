@@ -1,0 +1,121 @@
+#include "plugin/plugin_core.h"
+
+#include <algorithm>
+#include <set>
+#include <string_view>
+#include <utility>
+
+#include "base/check.h"
+#include "base/strings.h"
+
+namespace tenon::plugin {
+namespace {
+
+Error BadRequest(const std::string& text) {
+  return {Code::kInvalidArgument, "preferred allocation: " + text};
+}
+
+Result<void> CheckRequest(const api::PreferredRequest& request) {
+  const std::set<std::string_view> available(request.available.begin(), request.available.end());
+  if (request.size < 0 || static_cast<size_t>(request.size) > available.size())
+    return BadRequest("asked for " + std::to_string(request.size) + " of " +
+                      std::to_string(available.size()) + " available devices");
+  const std::set<std::string_view> must(request.must_include.begin(), request.must_include.end());
+  if (must.size() > static_cast<size_t>(request.size))
+    return BadRequest("asked for " + std::to_string(request.size) + " devices, but " +
+                      std::to_string(must.size()) + " must be among them");
+  for (std::string_view id : must)
+    if (!available.contains(id))
+      return BadRequest("device " + base::EscapeForLine(id) + " must be included, but is not " +
+                        "available");
+  return {};
+}
+
+std::vector<std::string> InNaturalOrder(const api::PreferredRequest& request) {
+  std::set<std::string> chosen(request.must_include.begin(), request.must_include.end());
+  std::vector<std::string> rest = request.available;
+  std::ranges::sort(rest, base::NaturalLess);
+  for (const std::string& id : rest) {
+    if (chosen.size() >= static_cast<size_t>(request.size)) break;
+    chosen.insert(id);
+  }
+  return {chosen.begin(), chosen.end()};
+}
+
+}  // namespace
+
+PluginCore::PluginCore(ResourceName resource, PluginHooks hooks, EncodeFn encode)
+    : resource_(std::move(resource)),
+      hooks_(std::move(hooks)),
+      encode_(std::move(encode)),
+      devices_(std::make_shared<const DeviceSet>()),
+      list_(std::make_shared<const std::string>(encode_({}))) {
+  TENON_CHECK(hooks_.resolve);
+}
+
+PluginCore::~PluginCore() {
+  TENON_CHECK(subscriptions_.empty());
+}
+
+Result<void> PluginCore::Publish(DeviceSetPtr devices) {
+  TENON_CHECK(devices);
+  auto list = std::make_shared<const std::string>(encode_(devices->devices));
+  if (list->size() > kMaxListBytes)
+    return Error(Code::kResourceExhausted,
+                 "the list of " + std::to_string(devices->devices.size()) + " devices takes " +
+                     std::to_string(list->size()) + " bytes and a kubelet accepts " +
+                     std::to_string(kMaxListBytes) + ": offer fewer devices or shorter ids");
+  devices_ = std::move(devices);
+  list_ = std::move(list);
+  for (Subscription* subscription : subscriptions_)
+    subscription->session_.Offer(list_);
+  return {};
+}
+
+std::unique_ptr<PluginCore::Subscription> PluginCore::Watch(WatchSession::WriteFn write) {
+  return std::make_unique<Subscription>(*this, std::move(write));
+}
+
+PluginCore::Subscription::Subscription(PluginCore& core, WatchSession::WriteFn write)
+    : core_(core), session_(std::move(write)) {
+  core_.subscriptions_.push_back(this);
+  session_.Offer(core_.list_);
+}
+
+PluginCore::Subscription::~Subscription() {
+  std::erase(core_.subscriptions_, this);
+}
+
+Result<std::vector<ContainerAllocation>> PluginCore::Allocate(
+    const std::vector<api::AllocateRequest>& requests) const {
+  return PlanAllocation(resource_, *devices_, requests, hooks_.resolve);
+}
+
+Result<std::vector<std::vector<std::string>>> PluginCore::Prefer(
+    const std::vector<api::PreferredRequest>& requests) const {
+  std::vector<std::vector<std::string>> answers;
+  answers.reserve(requests.size());
+  for (const api::PreferredRequest& request : requests) {
+    TENON_TRY_VOID(CheckRequest(request));
+    if (!hooks_.preferred) {
+      answers.push_back(InNaturalOrder(request));
+      continue;
+    }
+    TENON_TRY(answers.emplace_back(), hooks_.preferred(*devices_, request));
+  }
+  return answers;
+}
+
+Result<void> PluginCore::PreStart(const std::vector<std::string>& ids) const {
+  TENON_TRY([[maybe_unused]] auto plan,
+            PlanAllocation(resource_, *devices_, {api::AllocateRequest{ids}},
+                           [](const Device&) { return ContainerAllocation{}; }));
+  return {};
+}
+
+api::PluginOptions PluginCore::options() const {
+  return {.pre_start_required = false,
+          .preferred_allocation_available = static_cast<bool>(hooks_.preferred)};
+}
+
+}  // namespace tenon::plugin
