@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "base/clock.h"
-#include "base/result.h"
+#include "base/unique_fd.h"
 #include "loop/event_loop.h"
 #include "rpc/status.h"
 
@@ -36,6 +36,9 @@ class Channel {
     /// How long connecting and the peer's SETTINGS may take; after that calls fail with
     /// kUnavailable and the reason.
     base::Duration connect_timeout = std::chrono::seconds(10);
+    /// Whether to try again until then while nobody listens (ENOENT, ECONNREFUSED), as the
+    /// kubelet's blocking dial does; else that fails at once.
+    bool retry_connect = false;
   };
   using UnaryDone = std::function<void(Status status, std::string response)>;
   using MessageFn = std::function<void(std::string_view message)>;
@@ -44,6 +47,9 @@ class Channel {
   /// Never fails itself; a path that cannot be connected to fails the calls and `on_closed`.
   static std::unique_ptr<Channel> Connect(loop::EventLoop& loop, std::string path,
                                           const Options& options);
+  /// The same over a socket that is connected already.
+  static std::unique_ptr<Channel> FromSocket(loop::EventLoop& loop, base::UniqueFd socket,
+                                             const Options& options);
   Channel() = default;
   Channel(const Channel&) = delete;
   Channel& operator=(const Channel&) = delete;

@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/result.h"
+#include "base/unique_fd.h"
 #include "loop/event_loop.h"
 #include "rpc/status.h"
 
@@ -88,6 +89,10 @@ class Server {
   Server& operator=(const Server&) = delete;
   /// Closes all connections and removes the socket file if it is still ours.
   virtual ~Server() = default;
+
+  /// Serves a socket that is connected already, beside those that the listener accepts.
+  /// Errors: the socket cannot be watched.
+  virtual Result<void> Adopt(base::UniqueFd socket) = 0;
 
   /// `name` as in "/v1beta1.DevicePlugin/Allocate". Add methods before the loop turns.
   virtual void AddUnary(std::string name, UnaryMethod method) = 0;
