@@ -175,6 +175,34 @@ std::string FormatRfc3339(WallTime time) {
   return buffer.data();
 }
 
+std::optional<WallTime> ParseRfc3339(std::string_view text) {
+  constexpr std::string_view kShape = "dddd-dd-ddTdd:dd:dd";
+  if (text.size() != kShape.size() + 1 && text.size() != kShape.size() + 5) return std::nullopt;
+  if (text.back() != 'Z') return std::nullopt;
+  for (size_t i = 0; i < kShape.size(); ++i) {
+    const bool digit = text[i] >= '0' && text[i] <= '9';
+    if (kShape[i] == 'd' ? !digit : text[i] != kShape[i]) return std::nullopt;
+  }
+  const auto number = [text](size_t at, size_t size) {
+    return static_cast<int>(ParseInt64(text.substr(at, size)).value_or(0));
+  };
+  int millis = 0;
+  if (text.size() > kShape.size() + 1) {
+    const auto fraction = ParseInt64(text.substr(kShape.size() + 1, 3));
+    if (text[kShape.size()] != '.' || !fraction || *fraction < 0) return std::nullopt;
+    millis = static_cast<int>(*fraction);
+  }
+  const std::chrono::year_month_day date(std::chrono::year(number(0, 4)),
+                                         std::chrono::month(static_cast<unsigned>(number(5, 2))),
+                                         std::chrono::day(static_cast<unsigned>(number(8, 2))));
+  if (!date.ok() || number(11, 2) > 23 || number(14, 2) > 59 || number(17, 2) > 59) {
+    return std::nullopt;
+  }
+  return std::chrono::sys_days(date) + std::chrono::hours(number(11, 2)) +
+         std::chrono::minutes(number(14, 2)) + std::chrono::seconds(number(17, 2)) +
+         std::chrono::milliseconds(millis);
+}
+
 std::string JoinPath(std::string_view directory, std::string_view name) {
   while (directory.size() > 1 && directory.ends_with('/'))
     directory.remove_suffix(1);

@@ -37,6 +37,8 @@ std::optional<int64_t> ParseInt64(std::string_view text);
 
 /// "2026-11-30T13:36:47.123Z", always UTC with milliseconds.
 std::string FormatRfc3339(WallTime time);
+/// Reads what FormatRfc3339() writes and the same without the fraction; UTC as "Z" only.
+std::optional<WallTime> ParseRfc3339(std::string_view text);
 
 /// Path pieces joined with exactly one "/".
 std::string JoinPath(std::string_view directory, std::string_view name);

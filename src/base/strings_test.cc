@@ -63,6 +63,19 @@ TEST(Strings, FormatsTimeInUtc) {
   EXPECT_EQ("2026-01-01T00:00:00.000Z", FormatRfc3339(FakeClock().WallNow()));
 }
 
+TEST(Strings, Rfc3339TimesAreReadBack) {
+  const WallTime time = FakeClock().WallNow() + std::chrono::milliseconds(1234);
+
+  EXPECT_EQ(ParseRfc3339(FormatRfc3339(time)), time);
+  EXPECT_EQ(ParseRfc3339("1970-01-01T00:00:01Z"), WallTime(std::chrono::seconds(1)));
+  for (const char* text :
+       {"", "2026-01-01", "2026-02-30T00:00:00Z", "2026-01-01T24:00:00Z", "2026-01-01T00:00:00",
+        "2026-01-01T00:00:00+1", "2026-01-01T00:00:00.-12Z", "2026-01-01T00:00:00,123Z",
+        "x026-01-01T00:00:00Z"}) {
+    EXPECT_EQ(ParseRfc3339(text), std::nullopt) << text;
+  }
+}
+
 TEST(Strings, JoinPathPutsOneSlash) {
   EXPECT_EQ("/a/b", JoinPath("/a/", "/b"));
   EXPECT_EQ("/b", JoinPath("/", "b"));

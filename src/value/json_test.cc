@@ -33,6 +33,10 @@ TEST(ParseJson, KeepsTheTextOfNumbers) {
   EXPECT_TRUE(value.items()[6].is_null());
 }
 
+TEST(ParseJson, TakesTheDeleteCharacterAsText) {
+  EXPECT_EQ("\x7f", Parse("\"\x7f\"").text());
+}
+
 TEST(ParseJson, KnowsThePlaceOfEachKeyAndValue) {
   Value value = Parse("{\n  \"a\\\"\": [10 ,\t{}],\r\n\"b\" : \"\\u00e9\",\"c\":null}");
   ASSERT_EQ(3, value.members().size());

@@ -14,9 +14,10 @@ std::string HexByte(unsigned char byte) {
   return {'0', 'x', kDigits[byte >> 4], kDigits[byte & 15]};
 }
 
-/// Whether a text file has no use for this ASCII character.
+/// Whether a text file has no use for this ASCII character. U+007F is allowed: JSON strings and
+/// quoted YAML may hold it as it is, and Go writes it so.
 bool IsForbiddenControl(unsigned char c) {
-  return (c < 0x20 && c != '\t' && c != '\n' && c != '\r') || c == 0x7f;
+  return c < 0x20 && c != '\t' && c != '\n' && c != '\r';
 }
 
 }  // namespace

@@ -1,0 +1,28 @@
+#include "tenon/terminal.h"
+
+#include <cstdio>
+#include <string>
+
+#include "tenon/commands.h"
+
+namespace tenon::cli {
+
+void Print(std::string_view text) {
+  std::fwrite(text.data(), 1, text.size(), stdout);
+}
+
+void PrintError(std::string_view text) {
+  std::string line = "tenon: " + std::string(text) + "\n";
+  std::fwrite(line.data(), 1, line.size(), stderr);
+}
+
+int Fail(const Error& error) {
+  PrintError(error.message());
+  return kExitFailed;
+}
+
+bool FlushOutput() {
+  return std::fflush(stdout) == 0 && std::ferror(stdout) == 0;
+}
+
+}  // namespace tenon::cli
