@@ -1,0 +1,207 @@
+#include "config/config.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include "base/strings.h"
+
+namespace tenon::config {
+namespace {
+
+using ::testing::ElementsAre;
+
+Config Accept(std::string_view text, const LoadOptions& options = {}) {
+  ConfigOutcome outcome = Load(text, "f.yaml", options);
+  if (outcome.config) return *std::move(outcome.config);
+  ADD_FAILURE() << base::Join(outcome.errors, "\n");
+  return {};
+}
+
+/// The only rule of a configuration with one, as a T.
+template <class T>
+T AcceptRule(const std::string& rule, const LoadOptions& options = {}) {
+  Config config = Accept("domain: d.com\nresources: [{name: r, devices: [" + rule + "]}]", options);
+  if (!config.resources.empty() && config.resources[0].devices.size() == 1)
+    if (const auto* source = std::get_if<T>(&config.resources[0].devices[0].source)) return *source;
+  ADD_FAILURE() << rule;
+  return {};
+}
+
+TEST(Config, ReadsPathsAndVirtualDevices) {
+  Config config = Accept(R"(
+domain: example.com
+resources:
+  - name: serial
+    devices:
+      - path: /dev/serial/by-id/*
+        mountPath: /dev/serial/
+      - {path: /dev/ttyS0, permissions: rwm}
+  - name: other.org/dongle
+    devices: [{virtual: {count: 4}}]
+)");
+  EXPECT_EQ("example.com", config.domain);
+  ASSERT_EQ(2, config.resources.size());
+  EXPECT_EQ("example.com/serial", config.resources[0].name.text());
+  EXPECT_EQ((Mark{4, 5}), config.resources[0].mark);
+  ASSERT_EQ(2, config.resources[0].devices.size());
+  const auto& by_id = std::get<PathRule>(config.resources[0].devices[0].source);
+  EXPECT_TRUE(by_id.path.Matches("/dev/serial/by-id/usb-x"));
+  EXPECT_EQ("/dev/serial/by-id/*", by_id.pattern);
+  EXPECT_EQ("/dev/serial/", by_id.mount_path);
+  EXPECT_EQ("rw", by_id.permissions);
+  EXPECT_EQ((Mark{8, 9}), config.resources[0].devices[1].mark);
+  EXPECT_EQ("rwm", std::get<PathRule>(config.resources[0].devices[1].source).permissions);
+  EXPECT_EQ("other.org/dongle", config.resources[1].name.text());
+  EXPECT_EQ(4, std::get<VirtualRule>(config.resources[1].devices[0].source).count);
+}
+
+TEST(Config, ReadsJsonByteOrderMarksAndCrlf) {
+  std::string json =
+      R"({"domain": "d.com", "resources": [{"name": "r", "devices": [{"path": "/dev/fuse"}]}]})";
+  EXPECT_EQ("d.com/r", Accept(json).resources[0].name.text());
+  std::string crlf =
+      "\xEF\xBB\xBF"
+      "domain: d.com\r\nresources:\r\n- name: r\r\n  devices:\r\n  - path: /dev/fuse\r\n";
+  EXPECT_EQ("/dev/fuse",
+            std::get<PathRule>(Accept(crlf).resources[0].devices[0].source).path.LiteralPrefix());
+}
+
+TEST(Config, FollowsAliases) {
+  Config config = Accept(
+      "domain: d.com\nresources:\n- {name: a, devices: &all [{virtual: {count: 2}}]}\n"
+      "- {name: b, devices: *all}\n");
+  EXPECT_EQ(2, std::get<VirtualRule>(config.resources[1].devices[0].source).count);
+}
+
+TEST(Config, ALiteralPathMayHaveAMountPathOfItsOwn) {
+  EXPECT_EQ("/dev/a*b", AcceptRule<PathRule>("{path: /dev/fuse, mountPath: /dev/a*b}").mount_path);
+  EXPECT_EQ("/run/x/", AcceptRule<PathRule>("{path: /dev/fuse, mountPath: /run/x/}").mount_path);
+}
+
+TEST(Config, PatternsMayCoverAllOfDev) {
+  EXPECT_TRUE(AcceptRule<PathRule>("{path: /dev/*}").path.Matches("/dev/fuse"));
+}
+
+TEST(Config, AllowPathOpensOtherDirectories) {
+  EXPECT_EQ("/run/dev",
+            AcceptRule<PathRule>("{path: /run/dev/*}", {{"/run/dev"}}).path.LiteralPrefix());
+}
+
+TEST(Config, UnsafeTakesTheRuleAndTheCommandLineTogether) {
+  EXPECT_TRUE(AcceptRule<PathRule>("{path: /dev/mem, unsafe: true}", {{"/dev/mem"}}).unsafe);
+  EXPECT_TRUE(
+      AcceptRule<PathRule>("{path: /dev/disk/by-id/*, unsafe: true}", {{"/dev/disk"}}).unsafe);
+  EXPECT_FALSE(AcceptRule<PathRule>("{path: /dev/fuse, unsafe: false}").unsafe);
+}
+
+TEST(Config, TheLargestVirtualCountIsAccepted) {
+  EXPECT_EQ(kMaxVirtualDevices, AcceptRule<VirtualRule>("{virtual: {count: 100000}}").count);
+}
+
+TEST(Config, TenFaultsAreReportedAsTenWithTheirPlaces) {
+  ConfigOutcome outcome = Load(R"(domain: Example.com
+resource: []
+resources:
+  - name: serial
+    devices:
+      - path: dev/ttyS0
+      - path: /dev/tty[0-9
+        permissions: xyz
+      - virtual: {count: 0}
+  - name: serial
+    devices:
+      - {path: /dev/fuse, virtual: {count: 1}}
+      - usb: {vendor: 0451}
+  - name: empty
+    devices: []
+)",
+                               "f.yaml");
+  EXPECT_FALSE(outcome.config);
+  EXPECT_THAT(
+      outcome.errors,
+      ElementsAre(
+          "f.yaml:1:9: domain \"Example.com\": no DNS name; write lower-case letters, digits and "
+          "\"-\" in labels joined by \".\", as in example.com",
+          "f.yaml:2:1: unknown key \"resource\"; did you mean \"resources\"? known here: domain, "
+          "resources",
+          "f.yaml:6:15: path \"dev/ttyS0\": not an absolute path; begin it with \"/\"",
+          "f.yaml:7:15: path \"/dev/tty[0-9\": character 9: \"[\" is never closed; write \"\\[\" "
+          "for the character itself",
+          "f.yaml:8:22: permissions \"xyz\"; write one or more of \"r\" (read), \"w\" (write) and "
+          "\"m\" (mknod), each once",
+          "f.yaml:9:26: count \"0\"; write a number from 1 to 100000, without quotes",
+          "f.yaml:10:11: resource example.com/serial exists already, in line 4; put all its "
+          "devices under one name",
+          "f.yaml:12:27: \"path\" and \"virtual\" in one rule; make two rules of them, each with "
+          "\"- \"",
+          "f.yaml:13:9: unknown key \"usb\"; known here: path, virtual, mountPath, permissions, "
+          "unsafe",
+          "f.yaml:15:14: \"devices\" must be a list with at least one item, this is an empty list; "
+          "begin each item with \"- \""));
+}
+
+TEST(Config, AnInvalidAllowPathIsAnErrorOfTheCommandLine) {
+  EXPECT_THAT(Load("", "f.yaml", {{"dev"}}).errors,
+              ElementsAre("--allow-path dev: not an absolute path; begin it with \"/\""));
+}
+
+class ConfigFileTest : public ::testing::Test {
+ protected:
+  ConfigFileTest() {
+    std::string pattern = ::testing::TempDir() + "tenon-config-XXXXXX";
+    if (::mkdtemp(pattern.data()) == nullptr) ADD_FAILURE() << "mkdtemp " << pattern;
+    directory_ = pattern;
+  }
+  ~ConfigFileTest() override { std::filesystem::remove_all(directory_); }
+
+  std::string Write(const std::string& name, std::string_view text) {
+    std::string path = directory_ + "/" + name;
+    std::ofstream(path, std::ios::binary) << text;
+    return path;
+  }
+
+  std::string directory_;
+};
+
+TEST_F(ConfigFileTest, ReadsAFileThroughASymlink) {
+  Write("real", "domain: d.com\nresources: [{name: r, devices: [{path: /dev/fuse}]}]\n");
+  std::filesystem::create_symlink("real", directory_ + "/link");
+  EXPECT_TRUE(LoadFile(directory_ + "/link").config);
+}
+
+TEST_F(ConfigFileTest, NamesTheFileInErrors) {
+  std::string path = Write("bad.yaml", "domain: d.com\nresources: 4\n");
+  EXPECT_THAT(LoadFile(path).errors,
+              ElementsAre(path + ":2:12: \"resources\" must be a list with at least one item, this "
+                                 "is a number; begin each item with \"- \""));
+}
+
+TEST_F(ConfigFileTest, RefusesWhatIsNoTextFile) {
+  std::string missing = directory_ + "/none";
+  EXPECT_THAT(LoadFile(missing).errors,
+              ElementsAre("open " + missing + ": No such file or directory"));
+  EXPECT_THAT(LoadFile(directory_).errors,
+              ElementsAre(directory_ + ": a directory; name the file in it"));
+  std::string fifo = directory_ + "/fifo";
+  ASSERT_EQ(0, ::mkfifo(fifo.c_str(), 0600));
+  EXPECT_THAT(LoadFile(fifo).errors, ElementsAre(fifo + ": not a regular file; name a text file"));
+  std::string binary = Write("binary", std::string_view("\x7f"
+                                                        "ELF\2\1\1\0",
+                                                        8));
+  EXPECT_THAT(LoadFile(binary).errors,
+              ElementsAre(binary + ":1:1: control character 0x7F; this does not look like text"));
+  std::string large = Write("large", std::string(kMaxFileBytes + 1, '#'));
+  EXPECT_THAT(LoadFile(large).errors,
+              ElementsAre(large + ": more than 1048576 bytes; a configuration is smaller"));
+  EXPECT_THAT(LoadFile(Write("empty", "")).errors,
+              ElementsAre(directory_ + "/empty:1:1: empty; begin it with \"domain: example.com\" "
+                                       "and \"resources:\""));
+}
+
+}  // namespace
+}  // namespace tenon::config
