@@ -211,8 +211,7 @@ INSTANTIATE_TEST_SUITE_P(
                "/etc/passwd if rules may reach that far"}},
         Fault{"WildcardAtTheRoot",
               Rule("path: /*"),
-              {"f:5:13: path \"/*\": not below /dev; start tenond with --allow-path / if rules may "
-               "reach that far"}},
+              {"f:5:13: path \"/*\": a wildcard right below \"/\"; begin it with /dev/"}},
         Fault{"BesideWhatIsAllowed",
               Rule("path: /run/device/x"),
               {"f:5:13: path \"/run/device/x\": not below /dev; start tenond with --allow-path "

@@ -115,6 +115,8 @@ void RuleReader::CheckReach(Mark mark, const PathRule& path) {
   std::string name = "path " + Quoted(path.pattern);
   if (prefix == "/dev" && path.path.is_literal()) {
     faults_.Add(mark, name + ": a directory; name the device nodes in it, for example /dev/fuse");
+  } else if (prefix == "/") {
+    faults_.Add(mark, name + ": a wildcard right below \"/\"; begin it with /dev/");
   } else if (!allowed_.Covers(prefix)) {
     faults_.Add(mark, name + ": not below /dev; start tenond with --allow-path " +
                           base::EscapeForLine(prefix) + " if rules may reach that far");
