@@ -14,6 +14,8 @@ std::string PlaceText(std::string_view file, Mark mark) {
   return place + ":" + std::to_string(mark.line) + ":" + std::to_string(mark.column);
 }
 
+Value::Value(Kind kind, std::string_view text, Mark mark) : kind_(kind), mark_(mark), text_(text) {}
+
 Value Value::Null(Mark mark) {
   return {Kind::kNull, {}, mark};
 }
@@ -34,10 +36,18 @@ Value Value::Bool(bool value) {
   return Scalar(value ? "true" : "false");
 }
 
+Value Value::Array() {
+  return {Kind::kArray, {}, {}};
+}
+
 Value Value::Array(std::vector<Value> items, Mark mark) {
   Value value(Kind::kArray, {}, mark);
   value.items_ = std::move(items);
   return value;
+}
+
+Value Value::Object() {
+  return {Kind::kObject, {}, {}};
 }
 
 Value Value::Object(std::vector<Member> members, Mark mark) {

@@ -41,8 +41,10 @@ class Value final {
   static Value Scalar(std::string_view text, Mark mark = {});
   static Value Number(int64_t number);
   static Value Bool(bool value);
-  static Value Array(std::vector<Value> items = {}, Mark mark = {});
-  static Value Object(std::vector<Member> members = {}, Mark mark = {});
+  static Value Array();
+  static Value Array(std::vector<Value> items, Mark mark = {});
+  static Value Object();
+  static Value Object(std::vector<Member> members, Mark mark = {});
 
   Kind kind() const { return kind_; }
   Mark mark() const { return mark_; }
@@ -78,7 +80,7 @@ class Value final {
   Value& Append(Value value);
 
  private:
-  Value(Kind kind, std::string_view text, Mark mark) : kind_(kind), mark_(mark), text_(text) {}
+  Value(Kind kind, std::string_view text, Mark mark);
 
   Kind kind_ = Kind::kNull;
   Mark mark_;
