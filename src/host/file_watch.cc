@@ -33,7 +33,7 @@ using Listeners = std::vector<std::shared_ptr<Listener>>;
 
 class InotifyWatch final : public FileWatch {
  public:
-  explicit InotifyWatch(base::UniqueFd fd) : fd_(std::move(fd)) {}
+  InotifyWatch(base::UniqueFd fd, uint32_t wanted) : fd_(std::move(fd)), wanted_(wanted) {}
 
   Result<void> Start(loop::EventLoop& loop) {
     TENON_TRY(watch_, loop.WatchFd(fd_.get(), loop::kReadable, [this](unsigned) { OnReadable(); }));
@@ -48,6 +48,7 @@ class InotifyWatch final : public FileWatch {
   void Dispatch(const inotify_event& event, const std::string& name);
 
   const base::UniqueFd fd_;
+  const uint32_t wanted_;
   loop::FdWatch watch_;  // After fd_: ends before the descriptor is closed.
   std::map<int, Listeners> listeners_;
   // A callback may destroy this object; gone with it.
@@ -67,7 +68,7 @@ class InotifyDirectoryWatch final : public DirectoryWatch {
 
 Result<std::unique_ptr<DirectoryWatch>> InotifyWatch::Watch(const std::string& path,
                                                             Callback callback) {
-  int wd = ::inotify_add_watch(fd_.get(), path.c_str(), kWanted);
+  int wd = ::inotify_add_watch(fd_.get(), path.c_str(), wanted_);
   if (wd < 0 && errno == ENOSPC) {
     return Error(Code::kResourceExhausted,
                  "watch " + path + ": no inotify watches left (fs.inotify.max_user_watches)",
@@ -126,7 +127,7 @@ void InotifyWatch::Dispatch(const inotify_event& event, const std::string& name)
 
 }  // namespace
 
-Result<std::unique_ptr<FileWatch>> FileWatch::Create(loop::EventLoop& loop) {
+Result<std::unique_ptr<FileWatch>> FileWatch::Create(loop::EventLoop& loop, Interest interest) {
   base::UniqueFd fd(::inotify_init1(IN_CLOEXEC | IN_NONBLOCK));
   if (!fd.valid() && errno == EMFILE) {
     return Error(Code::kResourceExhausted,
@@ -135,7 +136,8 @@ Result<std::unique_ptr<FileWatch>> FileWatch::Create(loop::EventLoop& loop) {
                  EMFILE);
   }
   if (!fd.valid()) return base::ErrnoError("inotify_init1", "");
-  auto self = std::make_unique<InotifyWatch>(std::move(fd));
+  const uint32_t writes = interest == Interest::kEntriesAndWrites ? IN_CLOSE_WRITE : 0;
+  auto self = std::make_unique<InotifyWatch>(std::move(fd), kWanted | writes);
   TENON_TRY_VOID(self->Start(loop));
   return std::unique_ptr<FileWatch>(std::move(self));
 }

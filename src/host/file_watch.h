@@ -29,8 +29,14 @@ class FileWatch {
   /// look at everything. `gone`: the directory itself was removed or moved, the watch is dead.
   using Callback = std::function<void(const std::string& name, bool gone)>;
 
+  enum class Interest {
+    kEntries,           ///< What comes, goes and changes its attributes.
+    kEntriesAndWrites,  ///< Also files that were written to, once the writer has closed them.
+  };
+
   /// Errors: kResourceExhausted when the user's inotify instances are used up: poll instead.
-  static Result<std::unique_ptr<FileWatch>> Create(loop::EventLoop& loop);
+  static Result<std::unique_ptr<FileWatch>> Create(loop::EventLoop& loop,
+                                                   Interest interest = Interest::kEntries);
   FileWatch() = default;
   FileWatch(const FileWatch&) = delete;
   FileWatch& operator=(const FileWatch&) = delete;

@@ -53,6 +53,19 @@ struct FileWatchTest : ::testing::Test {
   std::vector<std::string> a, b;
 };
 
+TEST_F(FileWatchTest, TellsOfWritesOnlyIfAskedTo) {
+  tree.File("/a/x", "old");
+  auto quiet = *files->Watch(tree.Real("/a"), Record(a));
+  auto curious = *FileWatch::Create(*loop, FileWatch::Interest::kEntriesAndWrites);
+  auto watch = *curious->Watch(tree.Real("/a"), Record(b));
+
+  tree.File("/a/x", "new");
+
+  EXPECT_TRUE(RunUntilSeen(b, "x"));
+  Settle();
+  EXPECT_THAT(a, IsEmpty());
+}
+
 TEST_F(FileWatchTest, TellsOfFilesThatAreMadeRemovedRenamedAndChanged) {
   auto watch = *files->Watch(tree.Real("/a"), Record(a));
 
