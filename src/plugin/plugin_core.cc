@@ -1,49 +1,11 @@
 #include "plugin/plugin_core.h"
 
-#include <algorithm>
-#include <set>
-#include <string_view>
 #include <utility>
 
 #include "base/check.h"
-#include "base/strings.h"
+#include "policy/preferred.h"
 
 namespace tenon::plugin {
-namespace {
-
-Error BadRequest(const std::string& text) {
-  return {Code::kInvalidArgument, "preferred allocation: " + text};
-}
-
-Result<void> CheckRequest(const api::PreferredRequest& request) {
-  const std::set<std::string_view> available(request.available.begin(), request.available.end());
-  if (request.size < 0 || static_cast<size_t>(request.size) > available.size())
-    return BadRequest("asked for " + std::to_string(request.size) + " of " +
-                      std::to_string(available.size()) + " available devices");
-  const std::set<std::string_view> must(request.must_include.begin(), request.must_include.end());
-  if (must.size() > static_cast<size_t>(request.size))
-    return BadRequest("asked for " + std::to_string(request.size) + " devices, but " +
-                      std::to_string(must.size()) + " must be among them");
-  for (std::string_view id : must)
-    if (!available.contains(id))
-      return BadRequest("device " + base::EscapeForLine(id) + " must be included, but is not " +
-                        "available");
-  return {};
-}
-
-std::vector<std::string> InNaturalOrder(const api::PreferredRequest& request) {
-  std::set<std::string> chosen(request.must_include.begin(), request.must_include.end());
-  std::vector<std::string> rest = request.available;
-  std::ranges::sort(rest, base::NaturalLess);
-  for (const std::string& id : rest) {
-    if (chosen.size() >= static_cast<size_t>(request.size)) break;
-    chosen.insert(id);
-  }
-  return {chosen.begin(), chosen.end()};
-}
-
-}  // namespace
-
 PluginCore::PluginCore(ResourceName resource, PluginHooks hooks, EncodeFn encode)
     : resource_(std::move(resource)),
       hooks_(std::move(hooks)),
@@ -96,12 +58,8 @@ Result<std::vector<std::vector<std::string>>> PluginCore::Prefer(
   std::vector<std::vector<std::string>> answers;
   answers.reserve(requests.size());
   for (const api::PreferredRequest& request : requests) {
-    TENON_TRY_VOID(CheckRequest(request));
-    if (!hooks_.preferred) {
-      answers.push_back(InNaturalOrder(request));
-      continue;
-    }
-    TENON_TRY(answers.emplace_back(), hooks_.preferred(*devices_, request));
+    TENON_TRY(answers.emplace_back(), hooks_.preferred ? hooks_.preferred(*devices_, request)
+                                                       : policy::PreferInOrder(request));
   }
   return answers;
 }

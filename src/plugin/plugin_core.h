@@ -53,8 +53,8 @@ class PluginCore final {
   /// See PlanAllocation().
   Result<std::vector<ContainerAllocation>> Allocate(
       const std::vector<api::AllocateRequest>& requests) const;
-  /// Works without the hook, too: then it prefers ids in their natural order. Errors:
-  /// kInvalidArgument for a request that cannot be met.
+  /// Works without the hook, too, see policy::PreferInOrder(). Errors: kInvalidArgument for a
+  /// request that cannot be met.
   Result<std::vector<std::vector<std::string>>> Prefer(
       const std::vector<api::PreferredRequest>& requests) const;
   /// Nothing has to be done before a container starts, but the ids are checked. Errors:

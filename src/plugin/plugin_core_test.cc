@@ -7,8 +7,6 @@ namespace tenon::plugin {
 namespace {
 
 using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
 
 DeviceSetPtr Set(std::vector<std::string> ids) {
   auto set = std::make_shared<DeviceSet>();
@@ -116,33 +114,18 @@ TEST_F(PluginCoreTest, OffersPreferredAllocationOnlyIfThereIsAHookForIt) {
   EXPECT_THAT(*with_hook.Prefer({{{"z"}, {}, 1}}), ElementsAre(ElementsAre("z")));
 }
 
-TEST_F(PluginCoreTest, WithoutAHookItPrefersTheNaturalOrder) {
-  auto answer = core.Prefer({{{"tty10", "tty2", "tty1"}, {}, 2}, {{"b", "a"}, {"b"}, 1}, {}});
+TEST_F(PluginCoreTest, WithoutAHookItAnswersInNaturalOrder) {
+  auto answer = core.Prefer({{{"tty10", "tty2", "tty1"}, {}, 2}, {{"b", "a"}, {"b"}, 1}});
 
   ASSERT_TRUE(answer);
-  EXPECT_THAT(*answer, ElementsAre(ElementsAre("tty1", "tty2"), ElementsAre("b"), IsEmpty()));
+  EXPECT_THAT(*answer, ElementsAre(ElementsAre("tty1", "tty2"), ElementsAre("b")));
 }
 
-TEST_F(PluginCoreTest, PreferredRequestsThatCannotBeMetAreRefused) {
-  struct Case {
-    std::string_view name;
-    api::PreferredRequest request;
-    std::string_view message;
-  };
-  const std::vector<Case> cases = {
-      {"too many", {{"a"}, {}, 2}, "asked for 2 of 1 available"},
-      {"repeated ids do not count", {{"a", "a"}, {}, 2}, "asked for 2 of 1 available"},
-      {"negative", {{"a"}, {}, -1}, "asked for -1 of 1 available"},
-      {"more musts than size", {{"a", "b"}, {"a", "b"}, 1}, "2 must be among them"},
-      {"a must that is not available", {{"a"}, {"b"}, 1}, "device b must be included"},
-  };
-  for (const Case& c : cases) {
-    auto answer = core.Prefer({c.request});
+TEST_F(PluginCoreTest, ARequestThatCannotBeMetFailsAsAWhole) {
+  auto answer = core.Prefer({{{"a"}, {}, 1}, {{"a"}, {}, 2}});
 
-    ASSERT_FALSE(answer) << c.name;
-    EXPECT_EQ(Code::kInvalidArgument, answer.error().code()) << c.name;
-    EXPECT_THAT(answer.error().message(), HasSubstr(c.message)) << c.name;
-  }
+  ASSERT_FALSE(answer);
+  EXPECT_EQ(Code::kInvalidArgument, answer.error().code());
 }
 
 }  // namespace
