@@ -1,0 +1,102 @@
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/result.h"
+#include "loop/timer_queue.h"
+#include "manager/allocator.h"
+#include "manager/device_table.h"
+#include "manager/endpoint.h"
+#include "manager/pod_devices.h"
+#include "manager/pod_request.h"
+#include "manager/reservation.h"
+
+namespace tenon::manager {
+
+/// What an admission and a container start read and change; all of it is the manager's.
+struct DeviceState {
+  loop::TimerQueue& timers;
+  const DeviceTable& table;
+  const EndpointTable& endpoints;
+  PodDevices& pods;
+};
+
+/// Allocates the devices of one pod: its containers in order, their resources by name, for each
+/// choose → reserve → Allocate. All reservations are kept to the end and committed together, so a
+/// pod that fails half-way leaves nothing behind, and destroying the admission undoes it.
+/// Thread: loop only.
+class Admission final {
+ public:
+  struct Deadlines {
+    base::Duration allocate;
+    base::Duration preferred;
+  };
+  /// Runs once, from a turn of its own, so that it may destroy the admission.
+  using Done = std::function<void(Result<void>)>;
+
+  Admission(DeviceState state, PodRequest pod, Deadlines deadlines, Done done);
+  Admission(const Admission&) = delete;
+  Admission& operator=(const Admission&) = delete;
+
+  /// Begins, and may already end (`done` then runs in the next turn). Requires: called once.
+  void Start() { Advance(); }
+
+  const PodRequest& pod() const { return pod_; }
+
+  /// Commits all that was allocated; returns what was added. Requires: ended without an error.
+  std::vector<HoldKey> Commit();
+
+ private:
+  struct Allocated {
+    std::unique_ptr<Reservation> reservation;
+    AllocateAnswer answer;
+  };
+  /// Where one step leaves the admission.
+  enum class Step {
+    kDone,     ///< The next limit may follow.
+    kWaiting,  ///< A plugin was asked; its answer goes on.
+  };
+
+  void Advance();
+  Result<Step> AllocateLimit();
+  Result<Step> AskPreference();
+  Result<Step> FinishSelection(const std::vector<std::string>& preferred);
+  void OnPreferred(Result<std::vector<std::string>> preferred);
+  void OnAllocated(Result<std::optional<AllocateAnswer>> answer);
+  void GoOn(Result<Step> step);
+  void NextLimit();
+  void EndContainer();
+  void End(Result<void> result);
+
+  const ContainerRequest& container() const { return pod_.containers[container_]; }
+  HoldKey Key() const;
+  bool IsRunning() const;
+  bool IsKnown(const std::string& resource) const;
+  Result<Step> SkipUnknown(const std::string& resource) const;
+  std::vector<std::string> HeldHere(const std::string& resource) const;
+
+  const DeviceState state_;
+  const PodRequest pod_;
+  const Deadlines deadlines_;
+  const Done done_;
+
+  size_t container_ = 0;
+  std::map<std::string, int64_t>::const_iterator limit_;
+  /// Resource → devices that the containers that follow may take over.
+  std::map<std::string, std::set<std::string>> reusable_;
+  std::vector<Allocated> allocated_;
+  /// What the plugin is being asked about, one or the other.
+  std::optional<Selection> selection_;
+  std::unique_ptr<Reservation> reservation_;
+  PluginClient::Call call_;
+  loop::TimerHandle ending_;
+};
+
+}  // namespace tenon::manager

@@ -1,0 +1,92 @@
+#include "manager/checkpoint_store.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <utility>
+
+#include "base/errno_error.h"
+#include "base/strings.h"
+#include "base/unique_fd.h"
+#include "host/atomic_file.h"
+
+namespace tenon::manager {
+
+DiskCheckpointFile::DiskCheckpointFile(loop::Worker& worker, std::string directory)
+    : worker_(worker), path_(base::JoinPath(directory, checkpoint::kFileName)) {}
+
+Result<std::optional<std::string>> DiskCheckpointFile::Read() {
+  base::UniqueFd fd(::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+  if (!fd.valid()) {
+    if (errno == ENOENT) return std::optional<std::string>();
+    return base::ErrnoError("open", path_);
+  }
+  std::string content;
+  std::array<char, 65536> buffer;
+  for (;;) {
+    ssize_t got = ::read(fd.get(), buffer.data(), buffer.size());
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return base::ErrnoError("read", path_);
+    if (got == 0) return std::optional(std::move(content));
+    content.append(buffer.data(), static_cast<size_t>(got));
+  }
+}
+
+Result<std::string> DiskCheckpointFile::SetAside() {
+  for (int n = 1;; ++n) {
+    std::string aside = path_ + ".corrupt-" + std::to_string(n);
+    struct stat ignored;
+    if (::lstat(aside.c_str(), &ignored) == 0) continue;
+    if (errno != ENOENT) return base::ErrnoError("lstat", aside);
+    if (::rename(path_.c_str(), aside.c_str()) != 0) return base::ErrnoError("rename", path_);
+    return aside;
+  }
+}
+
+void DiskCheckpointFile::Write(std::function<std::string()> encode, Done done) {
+  worker_.Submit([path = path_, encode = std::move(encode),
+                  done = std::move(done)]() -> std::function<void()> {
+    return [done, result = host::WriteFileAtomically(path, encode(), 0600)] { done(result); };
+  });
+}
+
+CheckpointStore::~CheckpointStore() {
+  if (waiting_.empty()) return;
+  file_.Write([state = snapshot_()] { return checkpoint::Encode(state); }, [](const auto&) {});
+}
+
+void CheckpointStore::Save(CheckpointFile::Done done) {
+  waiting_.push_back(std::move(done));
+  if (!writing_) StartWrite();
+}
+
+void CheckpointStore::StartWrite() {
+  writing_ = true;
+  served_ = std::exchange(waiting_, {});
+  file_.Write([state = snapshot_()] { return checkpoint::Encode(state); },
+              [this, alive = std::weak_ptr(alive_)](const Result<void>& result) {
+                if (!alive.expired()) OnWritten(result);
+              });
+}
+
+void CheckpointStore::OnWritten(const Result<void>& result) {
+  writing_ = false;
+  std::vector<CheckpointFile::Done> served = std::exchange(served_, {});
+  if (!waiting_.empty()) StartWrite();
+  for (const CheckpointFile::Done& done : served) {
+    if (result) {
+      done({});
+    } else {
+      done(Error(result.error().code(),
+                 "failed to write checkpoint file \"" + std::string(checkpoint::kFileName) +
+                     "\": " + result.error().message(),
+                 result.error().os_errno()));
+    }
+  }
+}
+
+}  // namespace tenon::manager

@@ -1,0 +1,153 @@
+#include "manager/manager.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace tenon::manager {
+namespace {
+
+/// One entry per resource, device and NUMA node, as the kubelet answers.
+void AddDevices(ContainerResources& container, const std::string& resource,
+                const HeldDevices& held) {
+  for (const auto& [numa, ids] : held.ids)
+    for (const std::string& id : ids)
+      container.devices.push_back(
+          {.resource_name = resource,
+           .device_ids = {id},
+           .numa_nodes = numa == kNoNuma ? std::vector<int64_t>() : std::vector<int64_t>{numa}});
+}
+
+}  // namespace
+
+Manager::Manager(loop::TimerQueue& timers, base::Log& log, PluginDialer& dialer,
+                 CheckpointFile& file, AllocationDecoder decode, const ManagerOptions& options)
+    : timers_(timers),
+      log_(log),
+      file_(file),
+      decode_(std::move(decode)),
+      options_(options),
+      later_(timers),
+      plugins_(timers, log, dialer, options,
+               {.capacity =
+                    [this] {
+                      later_.Add([this] {
+                        if (on_capacity_) on_capacity_();
+                      });
+                    },
+                .resources = [this] { admissions_.SaveLogged(); }}),
+      store_(file, [this] { return Snapshot(); }),
+      admissions_(state(), log, store_, later_, options) {}
+
+Result<void> Manager::Restore() {
+  TENON_TRY(std::optional<std::string> content, file_.Read());
+  if (!content) return {};
+  Result<checkpoint::Checkpoint> read = checkpoint::Decode(*content, checkpoint::kFileName);
+  if (!read) {
+    TENON_TRY(std::string aside, file_.SetAside());
+    log_.Error(
+        "checkpoint is corrupt and was set aside: which devices running pods hold is not known, "
+        "stop them before their devices are handed out again",
+        {{"file", aside}, {"why", read.error().message()}});
+    return {};
+  }
+  if (read->entries)
+    for (const HoldKey& key : pods_.Restore(*read->entries, decode_))
+      log_.Error("checkpoint has an allocation that cannot be decoded, its devices stay in use",
+                 {{"pod", key.pod_uid}, {"container", key.container}, {"resource", key.resource}});
+  if (read->registered_devices)
+    for (const auto& [resource, ids] : *read->registered_devices)
+      plugins_.AddPlaceholder(resource);
+  return {};
+}
+
+void Manager::AdmitPod(PodRequest pod, AdmissionQueue::Done done) {
+  admissions_.Admit(std::move(pod), std::move(done));
+}
+
+void Manager::RemovePod(const std::string& uid) {
+  for (auto at = starting_.begin(); at != starting_.end();) {
+    if (at->start->pod_uid() == uid) {
+      later_.Add([uid, done = std::move(at->done)] {
+        done(Error(Code::kFailedPrecondition,
+                   "pod " + uid + " was removed while a container was being started"));
+      });
+      at = starting_.erase(at);
+    } else {
+      ++at;
+    }
+  }
+  admissions_.Remove(uid);
+}
+
+void Manager::RetainPods(const std::set<std::string>& uids) {
+  std::vector<std::string> known = pods_.Pods();
+  for (const PodRequest& pod : admissions_.admitted())
+    known.push_back(pod.uid);
+  for (const std::string& uid : known)
+    if (!uids.contains(uid)) RemovePod(uid);
+}
+
+void Manager::PrepareStart(const std::string& pod_uid, const std::string& container,
+                           ContainerStart::Done done) {
+  const PodRequest* pod = admissions_.FindAdmitted(pod_uid);
+  const ContainerRequest* request = nullptr;
+  if (pod != nullptr) {
+    auto at = std::ranges::find(pod->containers, container, &ContainerRequest::name);
+    if (at != pod->containers.end()) request = &*at;
+  }
+  if (request == nullptr) {
+    later_.Add([done = std::move(done),
+                error = Error(Code::kNotFound, "no container " + container + " of pod " + pod_uid +
+                                                   " is admitted")] { done(error); });
+    return;
+  }
+  Starting& starting = starting_.emplace_back();
+  starting.done = std::move(done);
+  auto id = std::prev(starting_.end());
+  starting.start = std::make_unique<ContainerStart>(
+      state(), log_, pod_uid, *request, options_.pre_start_deadline,
+      [this, id](const Result<ContainerAllocation>& result) {
+        later_.Add([done = std::move(id->done), result] { done(result); });
+        starting_.erase(id);
+      });
+  starting.start->Start();
+}
+
+std::vector<PodResources> Manager::ListPodResources() const {
+  std::vector<PodResources> list;
+  for (const PodRequest& pod : admissions_.admitted()) {
+    PodResources& entry = list.emplace_back();
+    entry.name = pod.name;
+    entry.namespace_name = pod.namespace_name;
+    for (const ContainerRequest& request : pod.containers) {
+      if (request.kind == ContainerKind::kInit) continue;
+      ContainerResources& container = entry.containers.emplace_back();
+      container.name = request.name;
+      const PodDevices::Resources* resources = pods_.Find(pod.uid, request.name);
+      if (resources == nullptr) continue;
+      for (const auto& [resource, held] : *resources)
+        AddDevices(container, resource, held);
+    }
+  }
+  return list;
+}
+
+DeviceState Manager::state() {
+  return {timers_, plugins_.table(), plugins_.endpoints(), pods_};
+}
+
+checkpoint::Checkpoint Manager::Snapshot() const {
+  checkpoint::Checkpoint snapshot;
+  if (std::vector<checkpoint::Entry> entries = pods_.ToEntries(); !entries.empty())
+    snapshot.entries = std::move(entries);
+  snapshot.registered_devices.emplace();
+  for (const auto& [resource, row] : plugins_.table().rows()) {
+    std::vector<std::string> healthy;
+    for (const TableDevice& device : row.devices)
+      if (row.IsHealthy(device)) healthy.push_back(device.id);
+    (*snapshot.registered_devices)[resource] = std::move(healthy);
+  }
+  return snapshot;
+}
+
+}  // namespace tenon::manager

@@ -1,0 +1,98 @@
+#pragma once
+
+#include <functional>
+#include <list>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/log.h"
+#include "base/result.h"
+#include "device/pod_resources.h"
+#include "loop/timer_queue.h"
+#include "manager/admission_queue.h"
+#include "manager/checkpoint_store.h"
+#include "manager/container_start.h"
+#include "manager/later_queue.h"
+#include "manager/options.h"
+#include "manager/plugin_client.h"
+#include "manager/plugins.h"
+#include "manager/pod_devices.h"
+#include "manager/pod_request.h"
+
+namespace tenon::manager {
+
+/// The kubelet's device manager: which plugins serve which resources, which devices there are,
+/// and which pod's container holds which of them. docs/kubelet.md says what it does.
+///
+/// It knows no transport and no clock of its own: plugins come through PluginDialer, the file
+/// through CheckpointFile, time through the queue. Callbacks given to it run in later turns and
+/// may do anything, also destroy it. Thread: loop only.
+class Manager final {
+ public:
+  Manager(loop::TimerQueue& timers, base::Log& log, PluginDialer& dialer, CheckpointFile& file,
+          AllocationDecoder decode, const ManagerOptions& options);
+  Manager(const Manager&) = delete;
+  Manager& operator=(const Manager&) = delete;
+
+  /// Takes over what the checkpoint has: pods keep their devices, and each resource that had a
+  /// plugin is there with capacity 0 until the plugin returns or the grace period ends. A corrupt
+  /// file is set aside; its resources are unknown then, and pods that ask for them are refused.
+  /// Requires: called before anything else. Errors: the file cannot be read or set aside.
+  Result<void> Restore();
+
+  /// Runs a plugin's Register call; destroying what is returned gives up. `done` runs once.
+  /// Errors: the request is refused at once. Owner: must not outlive the manager.
+  Result<std::unique_ptr<Registration>> Register(const api::RegisterRequest& request,
+                                                 Registration::Done done) {
+    return plugins_.Register(request, std::move(done));
+  }
+
+  /// Allocates a pod's devices and answers when they are on disk, or says why not. Pods are
+  /// admitted one after the other, as they come; a plugin that hangs costs its deadline. A pod
+  /// that is refused holds what it held before: nothing, unless it was admitted earlier.
+  /// Admitting an admitted pod again, as after a restart, checks that its devices are still good.
+  void AdmitPod(PodRequest pod, AdmissionQueue::Done done);
+  /// The pod is gone: frees its devices; refuses its admission and its starts under way.
+  void RemovePod(const std::string& uid);
+  /// RemovePod for all but these: after a restart, forgets pods that went away meanwhile.
+  void RetainPods(const std::set<std::string>& uids);
+
+  /// Answers with what the container gets, before each of its starts; the devices stay the same
+  /// for the pod's life. Errors: as the kubelet words them; another try may succeed.
+  void PrepareStart(const std::string& pod_uid, const std::string& container,
+                    ContainerStart::Done done);
+
+  /// By resource, as a Node object's status has it.
+  std::vector<ResourceCapacity> Capacity() const { return plugins_.table().Capacity(); }
+  /// `callback` runs, in a later turn, when Capacity() may have changed.
+  void OnCapacityChange(std::function<void()> callback) { on_capacity_ = std::move(callback); }
+  /// Admitted pods and what their containers hold, regular init containers left out: the answer
+  /// to PodResources List.
+  std::vector<PodResources> ListPodResources() const;
+
+ private:
+  DeviceState state();
+  checkpoint::Checkpoint Snapshot() const;
+
+  loop::TimerQueue& timers_;
+  base::Log& log_;
+  CheckpointFile& file_;
+  const AllocationDecoder decode_;
+  const ManagerOptions options_;
+  std::function<void()> on_capacity_;
+  // Each leans on those before it.
+  LaterQueue later_;
+  PodDevices pods_;
+  Plugins plugins_;
+  CheckpointStore store_;
+  AdmissionQueue admissions_;
+  struct Starting {
+    std::unique_ptr<ContainerStart> start;
+    ContainerStart::Done done;
+  };
+  std::list<Starting> starting_;
+};
+
+}  // namespace tenon::manager

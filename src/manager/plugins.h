@@ -1,0 +1,64 @@
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/log.h"
+#include "base/result.h"
+#include "loop/timer_queue.h"
+#include "manager/device_table.h"
+#include "manager/endpoint.h"
+#include "manager/options.h"
+#include "manager/plugin_client.h"
+#include "manager/registration.h"
+
+namespace tenon::manager {
+
+/// The plugin side of the manager: who is registered, and what they list.
+///
+/// A plugin is installed only once it has answered, and then replaces the one before it, whose
+/// end is nobody's business any more. A plugin that is lost leaves its devices, all unhealthy,
+/// for the grace period. It is never called back: plugins register again. Thread: loop only.
+class Plugins final {
+ public:
+  struct Events {
+    std::function<void()> capacity;   ///< DeviceTable::Capacity() changed.
+    std::function<void()> resources;  ///< A resource came into the table or left it.
+  };
+
+  Plugins(loop::TimerQueue& timers, base::Log& log, PluginDialer& dialer,
+          const ManagerOptions& options, Events events);
+  Plugins(const Plugins&) = delete;
+  Plugins& operator=(const Plugins&) = delete;
+
+  /// See Manager::Register.
+  Result<std::unique_ptr<Registration>> Register(const api::RegisterRequest& request,
+                                                 Registration::Done done);
+  /// The checkpoint says that the resource had a plugin: it is there, lost, with no devices.
+  void AddPlaceholder(const std::string& resource);
+
+  const DeviceTable& table() const { return table_; }
+  const EndpointTable& endpoints() const { return endpoints_; }
+
+ private:
+  void Install(const std::string& resource, std::unique_ptr<PluginClient> client,
+               api::PluginOptions options);
+  void OnList(const std::string& resource, const std::vector<api::ListedDevice>& devices);
+  void OnStreamEnd(const std::string& resource, const Error& why);
+  void StartGrace(const std::string& resource);
+  void OnGraceOver(const std::string& resource);
+
+  loop::TimerQueue& timers_;
+  base::Log& log_;
+  PluginDialer& dialer_;
+  const ManagerOptions options_;
+  const Events events_;
+  DeviceTable table_;
+  EndpointTable endpoints_;
+  std::map<std::string, loop::TimerHandle> grace_;
+};
+
+}  // namespace tenon::manager

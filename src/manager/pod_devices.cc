@@ -1,0 +1,173 @@
+#include "manager/pod_devices.h"
+
+#include <algorithm>
+#include <set>
+
+#include "base/check.h"
+#include "base/strings.h"
+#include "manager/reservation.h"
+
+namespace tenon::manager {
+
+std::vector<std::string> HeldDevices::AllIds() const {
+  std::vector<std::string> all;
+  for (const auto& [numa, some] : ids)
+    all.insert(all.end(), some.begin(), some.end());
+  std::ranges::sort(all, base::NaturalLess);
+  auto repeats = std::ranges::unique(all);
+  all.erase(repeats.begin(), repeats.end());
+  return all;
+}
+
+IdsByNuma GroupByNuma(const std::vector<std::string>& ids, const DeviceRow* row) {
+  IdsByNuma groups;
+  for (const std::string& id : ids) {
+    const TableDevice* device = row != nullptr ? row->Find(id) : nullptr;
+    if (device == nullptr || device->numa_nodes.empty()) {
+      groups[kNoNuma].push_back(id);
+      continue;
+    }
+    for (int64_t numa : std::set(device->numa_nodes.begin(), device->numa_nodes.end()))
+      groups[numa].push_back(id);
+  }
+  for (auto& [numa, group] : groups)
+    std::ranges::sort(group);
+  return groups;
+}
+
+Result<std::unique_ptr<Reservation>> PodDevices::Reserve(HoldKey key,
+                                                         std::vector<std::string> ids) {
+  if (reservations_.contains(key))
+    return Error(Code::kFailedPrecondition, "devices of " + key.resource +
+                                                " are being allocated for pod " + key.pod_uid +
+                                                ", container " + key.container + " already");
+  return std::make_unique<Reservation>(*this, std::move(key), std::move(ids));
+}
+
+void PodDevices::Insert(const HoldKey& key, HeldDevices devices) {
+  Pod* pod = FindPod(key.pod_uid);
+  if (pod == nullptr) {
+    pod = &pods_.emplace_back(Pod{.uid = key.pod_uid, .containers = {}});
+    by_uid_[key.pod_uid] = std::prev(pods_.end());
+  }
+  Hold(key.resource, devices.AllIds());
+  HeldDevices& held = pod->containers[key.container][key.resource];
+  Release(key.resource, held.AllIds());
+  held = std::move(devices);
+}
+
+void PodDevices::Remove(const HoldKey& key) {
+  Pod* pod = FindPod(key.pod_uid);
+  if (pod == nullptr) return;
+  auto container = pod->containers.find(key.container);
+  if (container == pod->containers.end()) return;
+  auto held = container->second.find(key.resource);
+  if (held == container->second.end()) return;
+  Release(key.resource, held->second.AllIds());
+  container->second.erase(held);
+  if (container->second.empty()) pod->containers.erase(container);
+  if (pod->containers.empty()) RemovePod(key.pod_uid);
+}
+
+bool PodDevices::RemovePod(const std::string& pod_uid) {
+  auto at = by_uid_.find(pod_uid);
+  if (at == by_uid_.end()) return false;
+  for (const auto& [container, resources] : at->second->containers)
+    for (const auto& [resource, held] : resources)
+      Release(resource, held.AllIds());
+  pods_.erase(at->second);
+  by_uid_.erase(at);
+  return true;
+}
+
+const HeldDevices* PodDevices::Find(const HoldKey& key) const {
+  const Resources* resources = Find(key.pod_uid, key.container);
+  if (resources == nullptr) return nullptr;
+  auto at = resources->find(key.resource);
+  return at == resources->end() ? nullptr : &at->second;
+}
+
+const PodDevices::Resources* PodDevices::Find(const std::string& pod_uid,
+                                              const std::string& container) const {
+  auto pod = by_uid_.find(pod_uid);
+  if (pod == by_uid_.end()) return nullptr;
+  auto at = pod->second->containers.find(container);
+  return at == pod->second->containers.end() ? nullptr : &at->second;
+}
+
+std::vector<std::string> PodDevices::Pods() const {
+  std::vector<std::string> uids;
+  for (const Pod& pod : pods_)
+    uids.push_back(pod.uid);
+  return uids;
+}
+
+const PodDevices::IdsInUse* PodDevices::InUse(const std::string& resource) const {
+  auto at = in_use_.find(resource);
+  return at == in_use_.end() ? nullptr : &at->second;
+}
+
+std::vector<checkpoint::Entry> PodDevices::ToEntries() const {
+  std::vector<checkpoint::Entry> entries;
+  for (const Pod& pod : pods_) {
+    for (const auto& [container, resources] : pod.containers) {
+      for (const auto& [resource, held] : resources) {
+        checkpoint::Entry& entry = entries.emplace_back(
+            checkpoint::Entry{.pod_uid = pod.uid,
+                              .container_name = container,
+                              .resource_name = resource,
+                              .device_ids = std::map<int64_t, checkpoint::Ids>(),
+                              .alloc_resp = held.encoded});
+        for (const auto& [numa, ids] : held.ids)
+          (*entry.device_ids)[numa] = ids;
+      }
+    }
+  }
+  return entries;
+}
+
+std::vector<HoldKey> PodDevices::Restore(const std::vector<checkpoint::Entry>& entries,
+                                         const AllocationDecoder& decode) {
+  std::vector<HoldKey> undecodable;
+  for (const checkpoint::Entry& entry : entries) {
+    HoldKey key{entry.pod_uid, entry.container_name, entry.resource_name};
+    HeldDevices held;
+    held.encoded = entry.alloc_resp.value_or("");
+    if (Result<ContainerAllocation> decoded = decode(held.encoded)) {
+      held.allocation = *std::move(decoded);
+    } else {
+      undecodable.push_back(key);
+    }
+    if (entry.device_ids)
+      for (const auto& [numa, ids] : *entry.device_ids)
+        held.ids[numa] = ids.value_or(std::vector<std::string>());
+    Insert(key, std::move(held));
+  }
+  return undecodable;
+}
+
+void PodDevices::Hold(const std::string& resource, const std::vector<std::string>& ids) {
+  if (ids.empty()) return;
+  IdsInUse& in_use = in_use_[resource];
+  for (const std::string& id : ids)
+    ++in_use[id];
+}
+
+void PodDevices::Release(const std::string& resource, const std::vector<std::string>& ids) {
+  if (ids.empty()) return;
+  auto in_use = in_use_.find(resource);
+  TENON_CHECK(in_use != in_use_.end());
+  for (const std::string& id : ids) {
+    auto at = in_use->second.find(id);
+    TENON_CHECK(at != in_use->second.end());
+    if (--at->second == 0) in_use->second.erase(at);
+  }
+  if (in_use->second.empty()) in_use_.erase(in_use);
+}
+
+PodDevices::Pod* PodDevices::FindPod(const std::string& pod_uid) {
+  auto at = by_uid_.find(pod_uid);
+  return at == by_uid_.end() ? nullptr : &*at->second;
+}
+
+}  // namespace tenon::manager
