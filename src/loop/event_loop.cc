@@ -99,6 +99,21 @@ Result<FdWatch> EventLoop::WatchFd(int fd, unsigned events, FdCallback callback)
   return FdWatch(this, id);
 }
 
+void EventLoop::WhenReadable(base::UniqueFd fd, std::function<void(int fd)> callback) {
+  auto entry = adopted_.insert(adopted_.end(), Adopted{std::move(fd), FdWatch()});
+  auto watch = WatchFd(entry->fd.get(), kReadable,
+                       [this, entry, callback = std::move(callback)](unsigned /*events*/) {
+                         Adopted ready = std::move(*entry);
+                         adopted_.erase(entry);
+                         callback(ready.fd.get());
+                       });
+  if (watch) {
+    entry->watch = *std::move(watch);
+  } else {
+    adopted_.erase(entry);
+  }
+}
+
 void EventLoop::Run() {
   stopped_ = false;
   while (!stopped_)
@@ -119,7 +134,7 @@ int EventLoop::TimeoutMs(base::MonotonicTime latest) const {
   if (auto deadline = timers_.next_deadline()) wake = std::min(wake, *deadline);
   // Rounded up: waking early would spin until the deadline.
   auto wait = std::chrono::ceil<std::chrono::milliseconds>(wake - clock_.Now());
-  return static_cast<int>(std::clamp<int64_t>(wait.count(), 0, 3600 * 1000));
+  return static_cast<int>(std::clamp<int64_t>(wait.count(), 0, 3'600'000));
 }
 
 void EventLoop::Turn(base::MonotonicTime latest) {
@@ -140,7 +155,7 @@ void EventLoop::Turn(base::MonotonicTime latest) {
     std::shared_ptr<FdCallback> callback = entry->second.callback;
     (*callback)(FromEpoll(event.events));
   }
-  longest_turn_ = std::max(longest_turn_, base::Duration(clock_.Now() - start));
+  longest_turn_ = std::max(longest_turn_, base::Duration{clock_.Now() - start});
 }
 
 void EventLoop::RunPosted() {

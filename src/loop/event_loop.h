@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <list>
 #include <memory>
 #include <unordered_map>
 #include <vector>
@@ -87,6 +88,11 @@ class EventLoop final {
   /// stays the caller's. Errors: the descriptor cannot be polled (a regular file), or is watched.
   Result<FdWatch> WatchFd(int fd, unsigned events, FdCallback callback);
 
+  /// Takes `fd` over, calls `callback` with it once it is readable, and closes it: for what
+  /// nobody waits for any more but which has to be taken, such as the end of a killed child. When
+  /// the loop goes first, `callback` never runs.
+  void WhenReadable(base::UniqueFd fd, std::function<void(int fd)> callback);
+
   /// Runs turns until Stop() is called. Requires: not running.
   void Run();
   void Stop() { stopped_ = true; }
@@ -106,6 +112,11 @@ class EventLoop final {
     std::shared_ptr<FdCallback> callback;
   };
 
+  struct Adopted {
+    base::UniqueFd fd;
+    FdWatch watch;  // After fd: ends before the descriptor is closed.
+  };
+
   EventLoop(const base::Clock& clock, base::UniqueFd epoll_fd, std::shared_ptr<LoopHandle::Inbox>);
   void Turn(base::MonotonicTime latest);
   int TimeoutMs(base::MonotonicTime latest) const;
@@ -116,6 +127,7 @@ class EventLoop final {
   const std::shared_ptr<LoopHandle::Inbox> inbox_;
   TimerQueue timers_;
   std::unordered_map<uint64_t, Watched> watched_;
+  std::list<Adopted> adopted_;  // After watched_, where its watches are.
   uint64_t next_id_ = 1;
   base::Duration longest_turn_{};
   bool stopped_ = false;

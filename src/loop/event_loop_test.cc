@@ -124,6 +124,30 @@ TEST_F(EventLoopTest, TimersRunOnTimeAndStopEndsRun) {
   EXPECT_GE(clock.Now() - start, milliseconds(10));
 }
 
+TEST_F(EventLoopTest, WhenReadableTakesADescriptorCallsOnceAndClosesIt) {
+  int calls = 0;
+  int number = in.get();
+  loop->WhenReadable(std::move(in), [&](int fd) {
+    EXPECT_EQ(number, fd);
+    ++calls;
+  });
+  WriteByte();
+
+  EXPECT_FALSE(loop->RunUntil([&] { return calls > 1; }, milliseconds(20)));
+  EXPECT_EQ(1, calls);
+  EXPECT_EQ(-1, ::fcntl(number, F_GETFD));
+}
+
+TEST_F(EventLoopTest, WhenTheLoopGoesFirstWhenReadableNeverCalls) {
+  int calls = 0;
+  int number = in.get();
+  loop->WhenReadable(std::move(in), [&](int) { ++calls; });
+  loop.reset();
+
+  EXPECT_EQ(0, calls);
+  EXPECT_EQ(-1, ::fcntl(number, F_GETFD));
+}
+
 TEST_F(EventLoopTest, TheLongestTurnIsMeasured) {
   auto timer = loop->timers().After(milliseconds(0), [&] {
     base::MonotonicTime until = clock.Now() + milliseconds(3);

@@ -28,7 +28,8 @@ struct ChildOptions {
   std::optional<base::Duration> deadline = std::chrono::seconds(30);
   /// Standard output and standard error each: more is dropped, and the child told nothing.
   size_t max_output_bytes = size_t{64} << 10;
-  /// Gets standard output and error as they come, instead of keeping them; optional.
+  /// Gets standard output (1) and error (2) as they come, all of it, instead of keeping them; may
+  /// destroy the child. Optional.
   std::function<void(int stream, std::string_view bytes)> on_output;
 };
 
@@ -37,6 +38,7 @@ struct ChildExit {
   int code = -1;           ///< Exit status, if it exited by itself; else -1.
   int signal = 0;          ///< The signal that ended it; 0 if it exited.
   bool timed_out = false;  ///< We killed it at its deadline.
+  base::Duration deadline{};
   bool output_cut = false;
   std::string output;  ///< Standard output.
   std::string errors;  ///< Standard error.
@@ -48,15 +50,19 @@ struct ChildExit {
 
 /// One program in a process group of its own, watched by the loop through a pidfd.
 ///
-/// Destroying it kills the group and reaps the child; `done` does not run then. All descriptors
-/// but 0, 1 and 2 are closed in the child, its signal mask and handlers are the defaults.
+/// Destroying it kills the group and leaves the child to be reaped; `done` does not run then. All
+/// descriptors but 0, 1 and 2 are closed in the child, its signal mask and handlers are the
+/// defaults.
 /// A grandchild that keeps the pipes open does not delay `done`: it runs when the child itself
-/// has ended and what was in the pipes then has been read. Thread: loop only.
+/// has ended and what was in the pipes then has been read. Nor does a child that cannot even be
+/// killed: two seconds after its deadline `done` runs without it. Thread: loop only.
 class Child {
  public:
   using DoneFn = std::function<void(ChildExit)>;
 
-  /// Starts the program. Errors: what exec says, naming argv[0]; nothing is left behind.
+  /// Starts the program. `done` runs once and may destroy the child. Requires: nobody else in
+  /// this process waits for children it did not start. Errors: what exec says, naming argv[0],
+  /// nothing is left behind; kFailedPrecondition where SIGCHLD is ignored.
   static Result<std::unique_ptr<Child>> Start(loop::EventLoop& loop, ChildOptions options,
                                               DoneFn done);
   Child() = default;
