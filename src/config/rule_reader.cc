@@ -7,7 +7,9 @@
 namespace tenon::config {
 namespace {
 
-const std::string kCountRange = "a number from 1 to " + std::to_string(kMaxVirtualDevices);
+std::string CountRange() {
+  return "a number from 1 to " + std::to_string(kMaxVirtualDevices);
+}
 
 /// What is wrong with a path that is to be used as it stands, or an empty text.
 std::string_view PlainPathFault(std::string_view path) {
@@ -155,7 +157,7 @@ std::optional<VirtualRule> RuleReader::ReadVirtual(const StrictMapping& rule) {
   const Value* count = source.Find("count");
   if (count == nullptr) {
     if (!source.has_unknown_key())
-      faults_.Add(source.mark(), "\"count\" is missing; add \"count:\" and " + kCountRange);
+      faults_.Add(source.mark(), "\"count\" is missing; add \"count:\" and " + CountRange());
     return std::nullopt;
   }
   auto number = count->AsInt();
@@ -164,7 +166,7 @@ std::optional<VirtualRule> RuleReader::ReadVirtual(const StrictMapping& rule) {
                              ? " (a kubelet does not take a longer list)"
                              : ", without quotes";
   faults_.Add(count->mark(),
-              "count " + Shown(*count) + "; write " + kCountRange + std::string(why));
+              "count " + Shown(*count) + "; write " + CountRange() + std::string(why));
   return std::nullopt;
 }
 

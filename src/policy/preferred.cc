@@ -9,8 +9,7 @@ namespace {
 
 std::vector<std::string> InNaturalOrder(std::vector<std::string> ids) {
   std::ranges::sort(ids, base::NaturalLess);
-  auto repeated = std::ranges::unique(ids);
-  ids.erase(repeated.begin(), repeated.end());
+  ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
   return ids;
 }
 

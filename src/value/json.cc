@@ -58,11 +58,11 @@ class JsonReader final : public nlohmann::json_sax<nlohmann::json> {
   }
   bool start_object(size_t) override {
     NextToken();
-    return Keep(builder_.Open(Value::Object({}, mark_)));
+    return Keep(builder_.Open(Value::Object(mark_)));
   }
   bool start_array(size_t) override {
     NextToken();
-    return Keep(builder_.Open(Value::Array({}, mark_)));
+    return Keep(builder_.Open(Value::Array(mark_)));
   }
   bool end_object() override { return Close(); }
   bool end_array() override { return Close(); }

@@ -36,8 +36,8 @@ Value Value::Bool(bool value) {
   return Scalar(value ? "true" : "false");
 }
 
-Value Value::Array() {
-  return {Kind::kArray, {}, {}};
+Value Value::Array(Mark mark) {
+  return {Kind::kArray, {}, mark};
 }
 
 Value Value::Array(std::vector<Value> items, Mark mark) {
@@ -46,8 +46,8 @@ Value Value::Array(std::vector<Value> items, Mark mark) {
   return value;
 }
 
-Value Value::Object() {
-  return {Kind::kObject, {}, {}};
+Value Value::Object(Mark mark) {
+  return {Kind::kObject, {}, mark};
 }
 
 Value Value::Object(std::vector<Member> members, Mark mark) {

@@ -41,9 +41,9 @@ class Value final {
   static Value Scalar(std::string_view text, Mark mark = {});
   static Value Number(int64_t number);
   static Value Bool(bool value);
-  static Value Array();
+  static Value Array(Mark mark = {});
   static Value Array(std::vector<Value> items, Mark mark = {});
-  static Value Object();
+  static Value Object(Mark mark = {});
   static Value Object(std::vector<Member> members, Mark mark = {});
 
   Kind kind() const { return kind_; }

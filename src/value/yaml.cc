@@ -107,13 +107,13 @@ class YamlReader final : public YAML::EventHandler {
   void OnSequenceStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
                        YAML::EmitterStyle::value style) override {
     Open(tag, {anchor, ToMark(mark), style == YAML::EmitterStyle::Flow},
-         Value::Array({}, ToMark(mark)));
+         Value::Array(ToMark(mark)));
   }
   void OnSequenceEnd() override { Close(); }
   void OnMapStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
                   YAML::EmitterStyle::value style) override {
     Open(tag, {anchor, ToMark(mark), style == YAML::EmitterStyle::Flow},
-         Value::Object({}, ToMark(mark)));
+         Value::Object(ToMark(mark)));
   }
   void OnMapEnd() override { Close(); }
 
