@@ -194,7 +194,7 @@ TEST_F(ConfigFileTest, RefusesWhatIsNoTextFile) {
                                                         "ELF\2\1\1\0",
                                                         8));
   EXPECT_THAT(LoadFile(binary).errors,
-              ElementsAre(binary + ":1:1: control character 0x7F; this does not look like text"));
+              ElementsAre(binary + ":1:5: control character 0x02; this does not look like text"));
   std::string large = Write("large", std::string(kMaxFileBytes + 1, '#'));
   EXPECT_THAT(LoadFile(large).errors,
               ElementsAre(large + ": more than 1048576 bytes; a configuration is smaller"));
