@@ -28,6 +28,9 @@ struct ChildOptions {
   std::optional<base::Duration> deadline = std::chrono::seconds(30);
   /// Standard output and standard error each: more is dropped, and the child told nothing.
   size_t max_output_bytes = size_t{64} << 10;
+  /// A file that gets standard output and error, appended, instead of us: what a grandchild goes
+  /// on writing there needs nobody to read it. Made with mode 0600. Optional.
+  std::string output_path;
   /// Gets standard output (1) and error (2) as they come, all of it, instead of keeping them; may
   /// destroy the child. Optional.
   std::function<void(int stream, std::string_view bytes)> on_output;

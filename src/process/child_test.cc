@@ -262,6 +262,30 @@ TEST_F(ChildTest, OnOutputGetsAllBytesByStream) {
   EXPECT_FALSE(ended.output_cut);
 }
 
+TEST_F(ChildTest, OutputAndErrorsAreAppendedToAFileAndNotKept) {
+  const std::string path = ::testing::TempDir() + "child_output_" + std::to_string(::getpid());
+  std::ofstream(path) << "before\n";
+  ChildOptions options = Shell("echo out; echo err >&2; [ ! -p /dev/stdout ] && echo no pipe");
+  options.output_path = path;
+
+  ChildExit result = Run(std::move(options));
+
+  std::ifstream file(path);
+  std::string text{std::istreambuf_iterator<char>(file), {}};
+  EXPECT_EQ(text, "before\nout\nerr\nno pipe\n");
+  EXPECT_EQ(result.output + result.errors, "");
+  std::filesystem::remove(path);
+}
+
+TEST_F(ChildTest, AnOutputFileThatCannotBeOpenedIsAnErrorOfStart) {
+  ChildOptions options = Shell("true");
+  options.output_path = "/nowhere/output";
+
+  auto started = Start(std::move(options));
+
+  EXPECT_EQ(started.error().message(), "open /nowhere/output: No such file or directory");
+}
+
 TEST_F(ChildTest, AtItsDeadlineAChildThatIgnoresSigtermIsKilledWithItsGrandchild) {
   ChildOptions options = Shell("trap '' TERM; sleep 1000 & echo $!; while :; do sleep 1000; done");
   options.deadline = milliseconds(100);

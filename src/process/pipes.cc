@@ -41,6 +41,7 @@ OutputPipe::OutputPipe(base::UniqueFd fd, size_t most, Sink sink)
     : fd_(std::move(fd)), most_(most), sink_(std::make_shared<const Sink>(std::move(sink))) {}
 
 Result<void> OutputPipe::Start(loop::EventLoop& loop) {
+  if (!fd_.valid()) return {};  // The output goes to a file.
   TENON_TRY(watch_, loop.WatchFd(fd_.get(), loop::kReadable,
                                  [this](unsigned /*events*/) { ReadSome(kPieceBytes); }));
   return {};

@@ -38,18 +38,36 @@ Result<Pipe> MakePipe() {
   return pipe;
 }
 
-/// The pipes of the three standard streams. Our ends do not block.
-struct StandardPipes {
-  Pipe input, output, errors;
+/// What the child writes to: a pipe whose other end is ours, or a file.
+struct Output {
+  base::UniqueFd ours, childs;
 };
 
-Result<StandardPipes> MakeStandardPipes() {
+Result<Output> MakeOutput(const std::string& path) {
+  if (path.empty()) {
+    TENON_TRY(Pipe pipe, MakePipe());
+    return Output{std::move(pipe.read), std::move(pipe.write)};
+  }
+  base::UniqueFd file(::open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600));
+  if (!file.valid()) return base::ErrnoError("open", path);
+  TENON_TRY_VOID(KeepOffStandardStreams(file));
+  return Output{{}, std::move(file)};
+}
+
+/// Both ends of the three standard streams. Ours do not block.
+struct StandardStreams {
+  Pipe input;
+  Output output, errors;
+};
+
+Result<StandardStreams> MakeStandardStreams(const std::string& output_path) {
   TENON_TRY(Pipe input, MakePipe());
-  TENON_TRY(Pipe output, MakePipe());
-  TENON_TRY(Pipe errors, MakePipe());
-  for (int fd : {input.write.get(), output.read.get(), errors.read.get()})
-    if (::fcntl(fd, F_SETFL, O_NONBLOCK) != 0) return base::ErrnoError("fcntl", "O_NONBLOCK");
-  return StandardPipes{std::move(input), std::move(output), std::move(errors)};
+  TENON_TRY(Output output, MakeOutput(output_path));
+  TENON_TRY(Output errors, MakeOutput(output_path));
+  for (int fd : {input.write.get(), output.ours.get(), errors.ours.get()})
+    if (fd >= 0 && ::fcntl(fd, F_SETFL, O_NONBLOCK) != 0)
+      return base::ErrnoError("fcntl", "O_NONBLOCK");
+  return StandardStreams{std::move(input), std::move(output), std::move(errors)};
 }
 
 /// Opened here and not by the child, so that a missing one is not taken for a missing program.
@@ -168,11 +186,11 @@ Result<Spawned> Spawn(const ChildOptions& options) {
   TENON_TRY_VOID(CheckOptions(options));
   TENON_TRY_VOID(CheckThatChildrenAreKept());
   TENON_TRY(base::UniqueFd directory, OpenDirectory(options.working_directory));
-  TENON_TRY(StandardPipes pipes, MakeStandardPipes());
+  TENON_TRY(StandardStreams streams, MakeStandardStreams(options.output_path));
   FileActions actions;
-  actions.Dup2(pipes.input.read.get(), STDIN_FILENO);
-  actions.Dup2(pipes.output.write.get(), STDOUT_FILENO);
-  actions.Dup2(pipes.errors.write.get(), STDERR_FILENO);
+  actions.Dup2(streams.input.read.get(), STDIN_FILENO);
+  actions.Dup2(streams.output.childs.get(), STDOUT_FILENO);
+  actions.Dup2(streams.errors.childs.get(), STDERR_FILENO);
   actions.ChangeDirectory(directory.get());
   actions.CloseFrom(STDERR_FILENO + 1);
   TENON_TRY(pid_t pid, Exec(options, actions));
@@ -184,8 +202,8 @@ Result<Spawned> Spawn(const ChildOptions& options) {
     ::waitpid(pid, nullptr, 0);
     return error;
   }
-  return Spawned{pid, std::move(pidfd), std::move(pipes.input.write), std::move(pipes.output.read),
-                 std::move(pipes.errors.read)};
+  return Spawned{pid, std::move(pidfd), std::move(streams.input.write),
+                 std::move(streams.output.ours), std::move(streams.errors.ours)};
 }
 
 }  // namespace tenon::process

@@ -8,7 +8,8 @@
 
 namespace tenon::process {
 
-/// A program that runs, and our ends of its pipes, which do not block.
+/// A program that runs, and our ends of its pipes, which do not block. Those of output that goes
+/// to a file are not there.
 struct Spawned {
   pid_t pid = -1;  ///< Also the number of its process group.
   base::UniqueFd pidfd;
