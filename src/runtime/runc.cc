@@ -1,0 +1,194 @@
+#include "runtime/runc.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <array>
+#include <filesystem>
+#include <optional>
+#include <utility>
+
+#include "base/errno_error.h"
+#include "base/strings.h"
+#include "value/value.h"
+
+namespace tenon::runtime {
+namespace {
+
+/// As the kubelet's runtimeRequestTimeout. Source: kubelet/config/v1beta1 KubeletConfiguration.
+constexpr base::Duration kDeadline = std::chrono::minutes(2);
+constexpr std::string_view kInstall = "; install the package runc, 1.1 or newer";
+
+/// One run of runc, or the error of one that could not be started, told in a later turn.
+class RuncCall final : public RuntimeCall {
+ public:
+  using ExitFn = std::function<void(Result<process::ChildExit>)>;
+
+  RuncCall(loop::EventLoop& loop, process::ChildOptions options, ExitFn done) {
+    auto child = process::Child::Start(loop, std::move(options),
+                                       [done](process::ChildExit exit) { done(std::move(exit)); });
+    if (child) {
+      child_ = *std::move(child);
+      return;
+    }
+    failed_ =
+        loop.timers().After(base::Duration::zero(), [done, error = child.error()] { done(error); });
+  }
+
+ private:
+  std::unique_ptr<process::Child> child_;
+  loop::TimerHandle failed_;
+};
+
+std::string_view LastLine(std::string_view text) {
+  while (text.ends_with('\n'))
+    text.remove_suffix(1);
+  const size_t start = text.rfind('\n');
+  return start == std::string_view::npos ? text : text.substr(start + 1);
+}
+
+Result<std::string> ReadSmallFile(const std::string& path) {
+  const base::UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!fd.valid()) return base::ErrnoError("open", path);
+  std::array<char, 65536> buffer{};
+  const ssize_t n = ::read(fd.get(), buffer.data(), buffer.size());
+  if (n < 0) return base::ErrnoError("read", path);
+  return std::string(buffer.data(), static_cast<size_t>(n));
+}
+
+/// What runc said last in its log of JSON lines.
+std::string LoggedMessage(const std::string& log_path) {
+  const auto text = ReadSmallFile(log_path);
+  if (!text) return "";
+  const auto line = ParseJson(LastLine(*text), log_path);
+  const Value* message = line ? line->Find("msg") : nullptr;
+  return message ? message->text() : "";
+}
+
+Error CallError(const process::ChildExit& exit, std::string_view what, std::string said) {
+  if (said.empty()) said = exit.Describe();
+  return {Code::kInternal, "runc " + std::string(what) + ": " + base::EscapeForLine(said)};
+}
+
+Result<void> CheckExit(const Result<process::ChildExit>& exit, std::string_view what) {
+  if (!exit) return exit.error();
+  if (exit->ok()) return {};
+  return CallError(*exit, what, std::string(LastLine(exit->errors)));
+}
+
+Result<ProcessIdentity> ReadPidFile(const std::string& path) {
+  TENON_TRY(const std::string text, ReadSmallFile(path));
+  const auto pid = base::ParseInt64(text);
+  if (!pid || *pid < 1 || *pid > INT32_MAX) return Error(Code::kDataLoss, path + ": holds no pid");
+  return IdentifyProcess(static_cast<pid_t>(*pid));
+}
+
+Result<ContainerPresence> ReadPresence(const process::ChildExit& exit) {
+  if (!exit.ok()) {
+    if (exit.errors.find("does not exist") != std::string::npos) return ContainerPresence::kAbsent;
+    return CallError(exit, "state", std::string(LastLine(exit.errors)));
+  }
+  TENON_TRY(const Value state, ParseJson(exit.output, "runc state"));
+  const Value* status = state.Find("status");
+  const std::string text = status ? status->text() : "";
+  if (text == "created") return ContainerPresence::kCreated;
+  if (text == "running" || text == "paused") return ContainerPresence::kRunning;
+  if (text == "stopped") return ContainerPresence::kStopped;
+  return Error(Code::kInternal, "runc state: unknown status \"" + base::EscapeForLine(text) + "\"");
+}
+
+/// "runc version 1.1.5+ds1": {1, 1}.
+std::optional<std::pair<int64_t, int64_t>> ParseVersion(std::string_view output) {
+  constexpr std::string_view kPrefix = "runc version ";
+  if (!output.starts_with(kPrefix)) return std::nullopt;
+  const auto parts = base::Split(output.substr(kPrefix.size(), 32), '.');
+  if (parts.size() < 2) return std::nullopt;
+  const auto major = base::ParseInt64(parts[0]);
+  const auto minor = base::ParseInt64(parts[1]);
+  if (!major || !minor) return std::nullopt;
+  return std::pair(*major, *minor);
+}
+
+}  // namespace
+
+ContainerRuntime::Call Runc::Run(std::vector<std::string> arguments, process::ChildOptions child,
+                                 ExitFn done) {
+  child.argv = {options_.program, "--root", options_.state_dir};
+  child.argv.insert(child.argv.end(), arguments.begin(), arguments.end());
+  child.deadline = kDeadline;
+  return std::make_unique<RuncCall>(loop_, std::move(child), std::move(done));
+}
+
+ContainerRuntime::Call Runc::Create(const NewContainer& container, CreateDone done) {
+  const std::string log = base::JoinPath(container.bundle, "runc.log");
+  const std::string pid_file = base::JoinPath(container.bundle, "pid");
+  for (const std::string& path : {log, pid_file})
+    ::unlink(path.c_str());
+  return Run({"--log", log, "--log-format", "json", "create", "--bundle", container.bundle,
+              "--pid-file", pid_file, container.id},
+             {.output_path = container.log_path},
+             [done = std::move(done), log, pid_file](Result<process::ChildExit> exit) {
+               if (!exit) return done(std::move(exit).error());
+               if (!exit->ok()) return done(CallError(*exit, "create", LoggedMessage(log)));
+               done(ReadPidFile(pid_file));
+             });
+}
+
+ContainerRuntime::Call Runc::Start(const std::string& id, Done done) {
+  return Run({"--log", "/dev/null", "start", id}, {},
+             [done = std::move(done)](const Result<process::ChildExit>& exit) {
+               done(CheckExit(exit, "start"));
+             });
+}
+
+ContainerRuntime::Call Runc::Delete(const std::string& id, Done done) {
+  return Run({"--log", "/dev/null", "delete", "--force", id}, {},
+             [done = std::move(done)](const Result<process::ChildExit>& exit) {
+               done(CheckExit(exit, "delete"));
+             });
+}
+
+ContainerRuntime::Call Runc::Query(const std::string& id, QueryDone done) {
+  return Run({"--log", "/dev/null", "state", id}, {},
+             [done = std::move(done)](const Result<process::ChildExit>& exit) {
+               if (!exit) return done(exit.error());
+               done(ReadPresence(*exit));
+             });
+}
+
+Result<void> CheckRunc(loop::EventLoop& loop, const std::string& program) {
+  std::optional<process::ChildExit> exit;
+  auto child = process::Child::Start(loop, {.argv = {program, "--version"}},
+                                     [&exit](process::ChildExit e) { exit = std::move(e); });
+  if (!child) {
+    return Error(Code::kFailedPrecondition, child.error().message() + std::string(kInstall));
+  }
+  loop.RunUntil([&exit] { return exit.has_value(); }, kDeadline);
+  const auto version = exit && exit->ok() ? ParseVersion(exit->output) : std::nullopt;
+  if (!version) {
+    return Error(Code::kFailedPrecondition,
+                 program + " is no runc that works" + std::string(kInstall));
+  }
+  if (*version < std::pair<int64_t, int64_t>(1, 1)) {
+    return Error(Code::kFailedPrecondition,
+                 program + " is version " + std::to_string(version->first) + "." +
+                     std::to_string(version->second) + std::string(kInstall));
+  }
+  return {};
+}
+
+void RemoveEmptyCgroups(const std::string& path) {
+  const std::filesystem::path root = "/sys/fs/cgroup";
+  std::error_code error;
+  std::vector<std::filesystem::path> hierarchies = {root};  // Version 2 is mounted here itself.
+  for (const auto& entry : std::filesystem::directory_iterator(root, error)) {
+    if (entry.is_directory(error) && !entry.is_symlink(error)) hierarchies.push_back(entry.path());
+  }
+  for (const auto& hierarchy : hierarchies) {
+    std::filesystem::path cgroup = hierarchy / std::filesystem::path(path).relative_path();
+    while (cgroup != hierarchy && ::rmdir(cgroup.c_str()) == 0)
+      cgroup = cgroup.parent_path();
+  }
+}
+
+}  // namespace tenon::runtime

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "loop/event_loop.h"
+#include "process/child.h"
+#include "runtime/container_runtime.h"
+
+namespace tenon::runtime {
+
+/// Containers by runc: each call is one run of the program. The process that calls it must
+/// AdoptOrphans(), or it cannot learn the exit codes of containers.
+class Runc final : public ContainerRuntime {
+ public:
+  struct Options {
+    std::string program = "/usr/sbin/runc";
+    std::string state_dir;  ///< Where runc keeps its state; made when needed.
+  };
+
+  /// `loop` must outlive it.
+  Runc(loop::EventLoop& loop, Options options) : loop_(loop), options_(std::move(options)) {}
+
+  Call Create(const NewContainer& container, CreateDone done) override;
+  Call Start(const std::string& id, Done done) override;
+  Call Delete(const std::string& id, Done done) override;
+  Call Query(const std::string& id, QueryDone done) override;
+
+ private:
+  using ExitFn = std::function<void(Result<process::ChildExit>)>;
+  Call Run(std::vector<std::string> arguments, process::ChildOptions child, ExitFn done);
+
+  loop::EventLoop& loop_;
+  const Options options_;
+};
+
+/// Whether `program` is a runc that will do; runs the loop meanwhile. Errors: kFailedPrecondition,
+/// naming the package to install, when it is missing, older than 1.1 or something else.
+Result<void> CheckRunc(loop::EventLoop& loop, const std::string& program);
+
+/// Removes the cgroup `path`, "/tenon/<pod uid>", and then "/tenon", from every hierarchy where
+/// they are empty. Containers' own cgroups are removed by runc, those above them by nobody.
+void RemoveEmptyCgroups(const std::string& path);
+
+}  // namespace tenon::runtime

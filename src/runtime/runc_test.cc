@@ -1,0 +1,247 @@
+#include "runtime/runc.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <optional>
+
+#include "host/host.h"
+#include "host/temp_tree.h"
+#include "runtime/oci_config.h"
+#include "value/value.h"
+
+namespace tenon::runtime {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+constexpr std::chrono::seconds kLimit(20);
+
+std::string ReadAll(const std::string& path) {
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+/// Runs a scripted program in the place of runc.
+struct ScriptedRuncTest : ::testing::Test {
+  base::SystemClock clock;
+  std::unique_ptr<loop::EventLoop> loop = *loop::EventLoop::Create(clock);
+  host::TempTree tree;
+
+  std::string Program(const std::string& script) {
+    tree.File("/runc", "#!/bin/sh\n" + script);
+    std::filesystem::permissions(tree.Real("/runc"), std::filesystem::perms::owner_all);
+    return tree.Real("/runc");
+  }
+  std::string CheckError(const std::string& program) {
+    const auto checked = CheckRunc(*loop, program);
+    return checked ? "" : checked.error().message();
+  }
+};
+
+TEST_F(ScriptedRuncTest, ARuncThatIsMissingOldOrNoneIsRefusedWithThePackage) {
+  EXPECT_THAT(CheckError("/nowhere/runc"),
+              AllOf(HasSubstr("exec /nowhere/runc: No such file or directory"),
+                    HasSubstr("install the package runc, 1.1 or newer")));
+  EXPECT_THAT(CheckError(Program("echo runc version 1.0.3+ds1")),
+              AllOf(HasSubstr("is version 1.0"), HasSubstr("install the package runc")));
+  EXPECT_THAT(CheckError(Program("echo something else")), HasSubstr("is no runc that works"));
+  EXPECT_THAT(CheckError(Program("exit 3")), HasSubstr("is no runc that works"));
+}
+
+TEST_F(ScriptedRuncTest, TheVersionsOfDebian12And13AreTaken) {
+  EXPECT_EQ(CheckError(Program("echo runc version 1.1.5+ds1; echo commit: x")), "");
+  EXPECT_EQ(CheckError(Program("echo runc version 1.1.15+ds1")), "");
+  EXPECT_EQ(CheckError(Program("echo runc version 1.3.0")), "");
+}
+
+TEST_F(ScriptedRuncTest, AProgramThatCannotBeStartedIsToldInALaterTurn) {
+  Runc runc(*loop, {.program = "/nowhere/runc", .state_dir = tree.Real("/state")});
+  std::optional<std::string> why;
+
+  const auto call = runc.Start("x", [&](const Result<void>& r) { why = r.error().message(); });
+
+  EXPECT_FALSE(why);
+  ASSERT_TRUE(loop->RunUntil([&] { return why.has_value(); }, kLimit));
+  EXPECT_EQ(*why, "exec /nowhere/runc: No such file or directory");
+}
+
+TEST_F(ScriptedRuncTest, WhatCannotBeUnderstoodIsAnError) {
+  Runc runc(*loop, {.program = Program("echo '{\"status\":\"odd\"}'"), .state_dir = "/s"});
+  std::optional<std::string> why;
+
+  const auto call =
+      runc.Query("x", [&](const Result<ContainerPresence>& r) { why = r.error().message(); });
+
+  ASSERT_TRUE(loop->RunUntil([&] { return why.has_value(); }, kLimit));
+  EXPECT_EQ(*why, "runc state: unknown status \"odd\"");
+}
+
+/// Runs the real one, in containers of busybox.
+struct RuncTest : ::testing::Test {
+  base::SystemClock clock;
+  std::unique_ptr<loop::EventLoop> loop = *loop::EventLoop::Create(clock);
+  host::TempTree tree;
+  std::unique_ptr<host::Host> machine = *host::PosixHost::Open("/");
+  std::unique_ptr<Runc> runc;
+  pod::Container container{.name = "main", .image = "busybox"};
+  ContainerAllocation allocation;
+  const std::string uid = "tenon-test-" + std::to_string(::getpid());
+  ContainerRuntime::Call call;
+  std::unique_ptr<ProcessWatch> watch;
+  std::optional<ProcessExit> exit;
+
+  void SetUp() override {
+    if (::geteuid() != 0) GTEST_SKIP() << "needs root";
+    if (::access("/bin/busybox", X_OK) != 0) GTEST_SKIP() << "needs the package busybox-static";
+    if (auto found = CheckRunc(*loop, "/usr/sbin/runc"); !found) {
+      GTEST_SKIP() << found.error().message();
+    }
+    ASSERT_TRUE(AdoptOrphans());
+    for (const char* directory : {"/image/proc", "/image/dev", "/image/sys", "/image/tmp",
+                                  "/image/run", "/image/bin", "/bundle"}) {
+      tree.Directory(directory);
+    }
+    std::filesystem::copy("/bin/busybox", tree.Real("/image/bin/busybox"));
+    tree.Link("/image/bin/sh", "busybox");
+    runc = std::make_unique<Runc>(*loop, Runc::Options{.state_dir = tree.Real("/state")});
+  }
+  void TearDown() override {
+    if (!runc) return;
+    EXPECT_TRUE(Delete());
+    RemoveEmptyCgroups("/tenon/" + uid);
+    EXPECT_FALSE(std::filesystem::exists("/sys/fs/cgroup/devices/tenon/" + uid));
+    EXPECT_FALSE(std::filesystem::exists("/sys/fs/cgroup/tenon/" + uid));
+    ::prctl(PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0);
+  }
+
+  template <class T, class Begin>
+  Result<T> Await(const Begin& begin) {
+    std::optional<Result<T>> result;
+    call = begin([&result](Result<T> r) { result.emplace(std::move(r)); });
+    if (!loop->RunUntil([&result] { return result.has_value(); }, kLimit)) {
+      return Error(Code::kDeadlineExceeded, "no answer");
+    }
+    return *std::move(result);
+  }
+  Result<ProcessIdentity> Create(const std::string& script) {
+    container.command = {"/bin/sh", "-c", script};
+    const auto image = host::PosixHost::Open(tree.Real("/image"));
+    const auto config = BuildOciConfig(container, allocation,
+                                       {.rootfs = tree.Real("/image"),
+                                        .cgroups_path = "/tenon/" + uid + "/main",
+                                        .hostname = "test"},
+                                       *machine, **image);
+    if (!config) return config.error();
+    tree.File("/bundle/config.json", ToJson(*config));
+    return Await<ProcessIdentity>([this](auto done) {
+      return runc->Create({uid + ".main", tree.Real("/bundle"), tree.Real("/output")}, done);
+    });
+  }
+  Result<void> Start() {
+    return Await<void>([this](auto done) { return runc->Start(uid + ".main", done); });
+  }
+  Result<void> Delete() {
+    return Await<void>([this](auto done) { return runc->Delete(uid + ".main", done); });
+  }
+  ContainerPresence Query() {
+    return *Await<ContainerPresence>(
+        [this](auto done) { return runc->Query(uid + ".main", done); });
+  }
+  /// Runs `script` to its end; returns what it wrote.
+  std::string Run(const std::string& script) {
+    const auto process = Create(script);
+    EXPECT_TRUE(process) << process.error().message();
+    if (!process) return "";
+    watch = *ProcessWatch::Open(*loop, *process, [this](ProcessExit e) { exit = e; });
+    EXPECT_TRUE(Start());
+    EXPECT_TRUE(loop->RunUntil([this] { return exit.has_value(); }, kLimit));
+    return ReadAll(tree.Real("/output"));
+  }
+};
+
+TEST_F(RuncTest, AContainerRunsAndItsExitCodeAndOutputAreSeen) {
+  EXPECT_EQ(Run("echo out; echo err >&2; exit 7"), "out\nerr\n");
+
+  EXPECT_EQ(exit->exit_code, 7);
+  EXPECT_EQ(Query(), ContainerPresence::kStopped);
+  EXPECT_TRUE(Delete());
+  EXPECT_EQ(Query(), ContainerPresence::kAbsent);
+}
+
+TEST_F(RuncTest, PresenceFollowsTheContainer) {
+  EXPECT_EQ(Query(), ContainerPresence::kAbsent);
+  const auto process = Create("exec busybox sleep 1000");
+  ASSERT_TRUE(process) << process.error().message();
+  watch = *ProcessWatch::Open(*loop, *process, [this](ProcessExit e) { exit = e; });
+  EXPECT_EQ(Query(), ContainerPresence::kCreated);
+
+  ASSERT_TRUE(Start());
+  EXPECT_EQ(Query(), ContainerPresence::kRunning);
+
+  watch->Kill(SIGKILL);
+  ASSERT_TRUE(loop->RunUntil([this] { return exit.has_value(); }, kLimit));
+  EXPECT_EQ(exit->exit_code, 137);
+}
+
+TEST_F(RuncTest, AProgramThatIsNotThereIsAnErrorInRuncsWords) {
+  container.args = {};
+  const auto process = Create("");
+  ASSERT_TRUE(process);
+  ASSERT_TRUE(Delete());
+  std::filesystem::remove(tree.Real("/image/bin/sh"));
+
+  const auto missing = Create("");
+
+  ASSERT_FALSE(missing);
+  EXPECT_THAT(missing.error().message(),
+              AllOf(HasSubstr("runc create: "), HasSubstr("/bin/sh"), HasSubstr("no such file")));
+}
+
+TEST_F(RuncTest, DeletingWhatIsAbsentIsFine) {
+  EXPECT_TRUE(Delete());
+}
+
+TEST_F(RuncTest, TheImageIsReadOnlyAndTmpAndRunAreNot) {
+  EXPECT_EQ(Run("echo x >/x || echo read-only; echo x >/tmp/x && echo x >/run/x && echo written"),
+            "/bin/sh: can't create /x: Read-only file system\nread-only\nwritten\n");
+}
+
+TEST_F(RuncTest, TheContainerHasTheDeviceThatItWasGivenAndNoOther) {
+  struct stat st {};
+  if (::stat("/dev/fuse", &st) != 0) GTEST_SKIP() << "needs /dev/fuse";
+  allocation.device_nodes = {{"/dev/given", "/dev/fuse", "rw"}};
+
+  // 10:232 is not in the list that runc allows every container.
+  const std::string output =
+      Run("exec 3<>/dev/given && echo opened; busybox mknod /dev/other c 10 232; : </dev/other");
+
+  EXPECT_THAT(output, AllOf(HasSubstr("opened\n"), HasSubstr("Operation not permitted")));
+}
+
+TEST_F(RuncTest, ADeviceGivenForReadingIsNotOpenedForWriting) {
+  struct stat st {};
+  if (::stat("/dev/fuse", &st) != 0) GTEST_SKIP() << "needs /dev/fuse";
+  allocation.device_nodes = {{"/dev/given", "/dev/fuse", "r"}};
+
+  const std::string output = Run(": </dev/given && echo read; : >/dev/given");
+
+  EXPECT_THAT(output, AllOf(HasSubstr("read\n"), HasSubstr("Operation not permitted")));
+}
+
+TEST_F(RuncTest, TheContainerSeesNoProcessAndNoNetworkOfTheMachine) {
+  const std::string output =
+      Run("echo pid $$$$; busybox ls /sys/class/net; busybox hostname; ls /sys/fs/cgroup");
+
+  EXPECT_THAT(output, HasSubstr("pid 1\nlo\ntest\n"));
+}
+
+}  // namespace
+}  // namespace tenon::runtime
