@@ -155,10 +155,16 @@ Result<FileStat> PosixHost::StatLink(const std::string& path) {
 }
 
 Result<std::string> PosixHost::RealPath(const std::string& path) {
+  std::set<std::string> unused;
+  return TracePath(path, unused);
+}
+
+Result<std::string> PosixHost::TracePath(const std::string& path,
+                                         std::set<std::string>& directories) {
   // By the walk in any case: the kernel tells the path of a descriptor only through /proc, which
   // a chroot may lack.
   TENON_TRY_VOID(CheckPath("resolve", path));
-  auto file = WalkInRoot(root_fd_.get(), path, O_PATH);
+  auto file = WalkInRoot(root_fd_.get(), path, O_PATH, &directories);
   if (!file) return base::ErrnoError("resolve", path, file.error().os_errno());
   return std::move(file->real_path);
 }

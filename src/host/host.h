@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -59,6 +60,13 @@ class Host {
   virtual Result<FileStat> StatLink(const std::string& path) = 0;
   /// `path` without symlinks, "." or "..", as the machine sees it (without the root).
   virtual Result<std::string> RealPath(const std::string& path) = 0;
+  /// RealPath(), which adds the directories that names were looked up in on the way, as real
+  /// paths: those to watch for a change of where `path` leads. They are added on failure, too, and
+  /// then the last one is where something is missing. A host without them adds none.
+  virtual Result<std::string> TracePath(const std::string& path,
+                                        std::set<std::string>& /*directories*/) {
+    return RealPath(path);
+  }
   /// Names in a directory without "." and "..", sorted bytewise.
   virtual Result<std::vector<std::string>> List(const std::string& path) = 0;
   /// The first `most` bytes of a regular file; nothing else is opened, as opening a device node
@@ -81,6 +89,8 @@ class PosixHost final : public Host {
   Result<FileStat> Stat(const std::string& path) override;
   Result<FileStat> StatLink(const std::string& path) override;
   Result<std::string> RealPath(const std::string& path) override;
+  Result<std::string> TracePath(const std::string& path,
+                                std::set<std::string>& directories) override;
   Result<std::vector<std::string>> List(const std::string& path) override;
   Result<std::string> Read(const std::string& path, size_t most) override;
   std::string HostPath(const std::string& path) const override;

@@ -166,6 +166,25 @@ TEST_P(HostTest, FortySymlinksAreFollowedAndNoMore) {
   EXPECT_EQ("stat /dev/l41: Too many levels of symbolic links", StatText("/dev/l41"));
 }
 
+TEST_P(HostTest, TracePathTellsWhereNamesWereLookedUp) {
+  tree.Link("/dev/serial/by-id/usb", "../../plain");
+  tree.Link("/dev/link", "serial/by-id/usb");
+  std::set<std::string> directories;
+
+  EXPECT_EQ("/dev/plain", *host->TracePath("/dev/link", directories));
+
+  EXPECT_THAT(directories, ElementsAre("/", "/dev", "/dev/serial", "/dev/serial/by-id"));
+}
+
+TEST_P(HostTest, TracePathTellsWhereSomethingIsMissing) {
+  tree.Link("/dev/link", "/sys/none/deeper");
+  std::set<std::string> directories;
+
+  EXPECT_FALSE(host->TracePath("/dev/link", directories));
+
+  EXPECT_THAT(directories, ElementsAre("/", "/dev", "/sys"));
+}
+
 TEST_P(HostTest, StatLinkDoesNotFollowTheLastSymlinkOnly) {
   tree.Link("/dev/dangling", "nowhere");
   tree.Link("/dev/directory", "/sys/bus");
@@ -295,6 +314,9 @@ TEST(HostWrapper, ForwardsWhatATestDoesNotBreak) {
   EXPECT_FALSE(wrapper.List("/"));
   EXPECT_EQ("content", *wrapper.Read("/x", 100));
   EXPECT_EQ("/x", *wrapper.RealPath("/x"));
+  std::set<std::string> directories;
+  EXPECT_EQ("/x", *wrapper.TracePath("/x", directories));
+  EXPECT_THAT(directories, ElementsAre("/"));
   EXPECT_EQ(*host->Stat("/x"), *wrapper.Stat("/x"));
   EXPECT_EQ(*host->StatLink("/x"), *wrapper.StatLink("/x"));
   EXPECT_EQ(host->HostPath("/x"), wrapper.HostPath("/x"));

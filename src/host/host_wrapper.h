@@ -1,5 +1,6 @@
 #pragma once
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,10 @@ class HostWrapper : public Host {
   Result<FileStat> Stat(const std::string& path) override { return target_.Stat(path); }
   Result<FileStat> StatLink(const std::string& path) override { return target_.StatLink(path); }
   Result<std::string> RealPath(const std::string& path) override { return target_.RealPath(path); }
+  Result<std::string> TracePath(const std::string& path,
+                                std::set<std::string>& directories) override {
+    return target_.TracePath(path, directories);
+  }
   Result<std::vector<std::string>> List(const std::string& path) override {
     return target_.List(path);
   }

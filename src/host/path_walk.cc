@@ -21,7 +21,7 @@ constexpr int kMostSymlinks = 40;  // Source: Linux include/linux/namei.h, MAXSY
 
 class Walk {
  public:
-  explicit Walk(int root_fd) : root_fd_(root_fd) {}
+  Walk(int root_fd, std::set<std::string>* passed) : root_fd_(root_fd), passed_(passed) {}
 
   Result<WalkedFile> Run(const std::string& path, int flags);
 
@@ -43,6 +43,7 @@ class Walk {
   Result<std::optional<WalkedFile>> Step(std::string piece, int flags);
 
   const int root_fd_;
+  std::set<std::string>* const passed_;
   int symlinks_ = 0;
   std::vector<Directory> directories_;  // From the root to where the walk stands.
   std::vector<std::string> pending_;    // The pieces still to go, the next one at the back.
@@ -88,6 +89,7 @@ Result<WalkedFile> Walk::Open(const std::string& piece, int flags) const {
 
 Result<std::optional<WalkedFile>> Walk::Step(std::string piece, int flags) {
   bool last = pending_.empty();
+  if (passed_ != nullptr) passed_->insert(RealPath(""));
   TENON_TRY(WalkedFile file, Open(piece, O_PATH));
   struct stat st {};
   if (::fstat(file.fd.get(), &st) != 0) return Failed(errno);
@@ -123,8 +125,9 @@ Result<WalkedFile> Walk::Run(const std::string& path, int flags) {
 
 }  // namespace
 
-Result<WalkedFile> WalkInRoot(int root_fd, const std::string& path, int flags) {
-  return Walk(root_fd).Run(path, flags);
+Result<WalkedFile> WalkInRoot(int root_fd, const std::string& path, int flags,
+                              std::set<std::string>* directories) {
+  return Walk(root_fd, directories).Run(path, flags);
 }
 
 }  // namespace tenon::host

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <set>
 #include <string>
 
 #include "base/result.h"
@@ -17,7 +18,9 @@ struct WalkedFile {
 /// No piece is ever opened with its symlink followed and ".." only goes back to a directory that
 /// is already open, so a rename during the walk cannot lead out of the root. At most 40 symlinks,
 /// as in the kernel. `flags` are for the last piece; with O_NOFOLLOW its symlink stays.
+/// Adds the real path of each directory that a name was looked up in to `directories`, if given.
 /// Requires: `path` is absolute. Returns: an errno as the error's os_errno().
-Result<WalkedFile> WalkInRoot(int root_fd, const std::string& path, int flags);
+Result<WalkedFile> WalkInRoot(int root_fd, const std::string& path, int flags,
+                              std::set<std::string>* directories = nullptr);
 
 }  // namespace tenon::host

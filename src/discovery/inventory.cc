@@ -1,0 +1,161 @@
+#include "discovery/inventory.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/strings.h"
+#include "device/diff.h"
+
+namespace tenon::discovery {
+namespace {
+
+const FoundDevice* FindById(const std::vector<FoundDevice>& sorted, std::string_view id) {
+  auto found = std::ranges::lower_bound(
+      sorted, id, {}, [](const FoundDevice& d) { return std::string_view(d.id.value); });
+  return found != sorted.end() && found->id.value == id ? &*found : nullptr;
+}
+
+std::string HealthText(const Device& device) {
+  return device.healthy() ? "healthy" : "unhealthy: " + device.reason;
+}
+
+}  // namespace
+
+void Inventory::Replace(SourcesByResource sources) {
+  std::erase_if(resources_, [&](const auto& entry) { return !sources.contains(entry.first); });
+  replacing_ = true;
+  for (auto& [name, new_sources] : sources) {
+    Resource& resource = resources_[name];
+    resource.sources = std::move(new_sources);
+    resource.snapshots.assign(resource.sources.size(), std::nullopt);
+    for (size_t i = 0; i < resource.sources.size(); ++i) {
+      resource.sources[i]->Start(
+          [this, name = name, i](Snapshot snapshot) { OnReport(name, i, std::move(snapshot)); });
+    }
+  }
+  replacing_ = false;
+  std::weak_ptr<bool> alive = alive_;
+  for (const std::string& name : ResourceNames()) {
+    auto entry = resources_.find(name);
+    if (entry == resources_.end() || !Update(name, entry->second)) continue;
+    ChangedFn changed = changed_;
+    changed(name, DeviceSetPtr(entry->second.devices));
+    if (alive.expired()) return;
+  }
+}
+
+void Inventory::Rescan() {
+  std::weak_ptr<bool> alive = alive_;
+  for (const std::string& name : ResourceNames()) {
+    for (size_t i = 0;; ++i) {
+      // Looked up again each time: a report may replace all sources.
+      auto entry = resources_.find(name);
+      if (entry == resources_.end() || i >= entry->second.sources.size()) break;
+      entry->second.sources[i]->Rescan();
+      if (alive.expired()) return;
+    }
+  }
+}
+
+std::vector<std::string> Inventory::ResourceNames() const {
+  std::vector<std::string> names;
+  for (const auto& [name, resource] : resources_)
+    names.push_back(name);
+  return names;
+}
+
+DeviceSetPtr Inventory::devices(std::string_view resource) const {
+  auto entry = resources_.find(resource);
+  return entry == resources_.end() ? nullptr : entry->second.devices;
+}
+
+const FoundDevice* Inventory::Find(std::string_view resource, std::string_view id) const {
+  auto entry = resources_.find(resource);
+  return entry == resources_.end() ? nullptr : FindById(entry->second.found, id);
+}
+
+void Inventory::OnReport(const std::string& name, size_t source, Snapshot snapshot) {
+  auto entry = resources_.find(name);
+  entry->second.snapshots[source] = std::move(snapshot);
+  if (replacing_ || !Update(name, entry->second)) return;
+  ChangedFn changed = changed_;  // The call may destroy this.
+  changed(name, DeviceSetPtr(entry->second.devices));
+}
+
+bool Inventory::Update(const std::string& name, Resource& resource) {
+  if (!std::ranges::all_of(resource.snapshots, &std::optional<Snapshot>::has_value)) return false;
+  std::vector<FoundDevice> found = Merge(name, resource);
+  std::vector<Device> devices;
+  base::WallTime now = clock_.WallNow();
+  for (const FoundDevice& one : found) {
+    const Device* before =
+        resource.devices ? FindDevice(resource.devices->devices, one.id.value) : nullptr;
+    bool same_health = before != nullptr && before->health == one.health;
+    devices.push_back({.id = one.id,
+                       .health = one.health,
+                       .reason = one.reason,
+                       .since = same_health ? before->since : now,
+                       .numa_nodes = one.numa_nodes});
+  }
+  Record(name, resource, found, devices);
+  resource.found = std::move(found);
+  if (resource.devices && resource.devices->devices == devices) return false;
+  uint64_t revision = resource.devices ? resource.devices->revision + 1 : 1;
+  resource.devices = std::make_shared<const DeviceSet>(DeviceSet{revision, std::move(devices)});
+  return true;
+}
+
+std::vector<FoundDevice> Inventory::Merge(const std::string& name, Resource& resource) {
+  std::vector<FoundDevice> all;
+  for (const auto& snapshot : resource.snapshots)
+    all.insert(all.end(), snapshot->begin(), snapshot->end());
+  std::ranges::stable_sort(all, {}, &FoundDevice::id);
+  std::vector<FoundDevice> merged;
+  std::set<std::string> clashes;
+  for (FoundDevice& device : all) {
+    if (merged.empty() || merged.back().id != device.id) {
+      merged.push_back(std::move(device));
+      continue;
+    }
+    clashes.insert(device.id.value);
+    if (!resource.clashes.contains(device.id.value))
+      log_.Warning("two rules offer one device, the first wins",
+                   {{"resource", name}, {"device", device.id.value}});
+  }
+  resource.clashes = std::move(clashes);
+  return merged;
+}
+
+void Inventory::Record(const std::string& name, const Resource& resource,
+                       const std::vector<FoundDevice>& found, const std::vector<Device>& devices) {
+  if (!resource.devices) {
+    Tell(name, "", "devices found: " + std::to_string(found.size()));
+    for (const Device& device : devices)
+      if (!device.healthy()) Tell(name, device.id.value, HealthText(device));
+    return;
+  }
+  DeviceSetDiff diff = Diff(resource.devices->devices, devices);
+  for (const DeviceId& id : diff.removed)
+    Tell(name, id.value, "removed");
+  for (const DeviceId& id : diff.added) {
+    const Device* device = FindDevice(devices, id.value);
+    Tell(name, id.value, device->healthy() ? "added" : "added, " + HealthText(*device));
+  }
+  for (const Device& device : diff.health_changed)
+    Tell(name, device.id.value, HealthText(device));
+  for (const FoundDevice& is : found) {
+    const FoundDevice* was = FindById(resource.found, is.id.value);
+    if (was == nullptr || was->device_number == is.device_number) continue;
+    if (was->device_number.empty() || is.device_number.empty()) continue;
+    Tell(name, is.id.value, "renumbered from " + was->device_number + " to " + is.device_number);
+  }
+}
+
+void Inventory::Tell(const std::string& name, const std::string& device, const std::string& text) {
+  base::LogFields fields{{"resource", name}};
+  if (!device.empty()) fields.emplace_back("device", device);
+  log_.Info(text, fields);
+  events_.Add({clock_.WallNow(), name, device, text});
+}
+
+}  // namespace tenon::discovery

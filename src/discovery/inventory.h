@@ -1,0 +1,78 @@
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "device/device.h"
+#include "device/event_ring.h"
+#include "discovery/source.h"
+
+namespace tenon::discovery {
+
+/// The sources of each resource, by its name. Of two that offer one id the first wins.
+using SourcesByResource = std::map<std::string, std::vector<std::unique_ptr<Source>>>;
+
+/// All devices of all resources: merges what the sources report, remembers since when each device
+/// is as it is, and tells of real changes only.
+///
+/// A resource is published once each of its sources has reported. What happens to devices is
+/// logged and put into the event ring. Thread: loop only.
+class Inventory final {
+ public:
+  /// A resource has changed: `devices` is its next revision. May destroy the inventory.
+  using ChangedFn = std::function<void(const std::string& resource, const DeviceSetPtr& devices)>;
+
+  Inventory(const base::Clock& clock, base::Log& log, EventRing& events, ChangedFn changed)
+      : clock_(clock), log_(log), events_(events), changed_(std::move(changed)) {}
+  Inventory(const Inventory&) = delete;
+  Inventory& operator=(const Inventory&) = delete;
+
+  /// Replaces all sources and starts the new ones. Resources that are not among them are
+  /// forgotten; the others keep their revision, and devices whose ids stay keep since when they
+  /// are healthy. Requires: not called from inside Replace(), except by its callbacks.
+  void Replace(SourcesByResource sources);
+  /// Has all sources look now.
+  void Rescan();
+
+  /// The newest revision; null for a resource that is not known or not yet published.
+  DeviceSetPtr devices(std::string_view resource) const;
+  /// What the device is made of, or null. Valid until the resource changes.
+  const FoundDevice* Find(std::string_view resource, std::string_view id) const;
+
+ private:
+  struct Resource {
+    std::vector<std::unique_ptr<Source>> sources;
+    std::vector<std::optional<Snapshot>> snapshots;  // One for each source.
+    std::vector<FoundDevice> found;                  // Merged, sorted by id.
+    DeviceSetPtr devices;                            // The same, as it is published.
+    std::set<std::string> clashes;                   // Ids that were logged as offered twice.
+  };
+
+  void OnReport(const std::string& name, size_t source, Snapshot snapshot);
+  /// Returns: whether there is a next revision.
+  bool Update(const std::string& name, Resource& resource);
+  std::vector<FoundDevice> Merge(const std::string& name, Resource& resource);
+  void Record(const std::string& name, const Resource& resource,
+              const std::vector<FoundDevice>& found, const std::vector<Device>& devices);
+  void Tell(const std::string& name, const std::string& device, const std::string& text);
+  std::vector<std::string> ResourceNames() const;
+
+  const base::Clock& clock_;
+  base::Log& log_;
+  EventRing& events_;
+  const ChangedFn changed_;
+  std::map<std::string, Resource, std::less<>> resources_;
+  bool replacing_ = false;  // Reports are kept and told of in the end.
+  // A callback may destroy this object; gone with it.
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+};
+
+}  // namespace tenon::discovery

@@ -1,0 +1,451 @@
+#include "discovery/path_source.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "host/fake_file_watch.h"
+#include "host/host_wrapper.h"
+#include "host/temp_tree.h"
+#include "loop/event_loop.h"
+
+namespace tenon::discovery {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+/// "id", "id container_path" where it differs, "id: why it is unhealthy".
+std::vector<std::string> Texts(const Snapshot& devices) {
+  std::vector<std::string> texts;
+  for (const FoundDevice& device : devices) {
+    std::string text = device.id.value;
+    if (device.health == Health::kUnhealthy) text += ": " + device.reason;
+    texts.push_back(std::move(text));
+  }
+  return texts;
+}
+
+struct PathSourceTest : ::testing::Test {
+  void SetUp() override {
+    if (!tree.CharacterDevice("/dev/null", 1, 3)) GTEST_SKIP() << "needs CAP_MKNOD";
+    Node("/dev/zero", 5);
+    Node("/dev/full", 7);
+  }
+  void Node(const std::string& path, unsigned minor) {
+    EXPECT_TRUE(tree.CharacterDevice(path, 1, minor));
+  }
+  /// Replaces `path` in one step, as a careful program does.
+  void Relink(const std::string& path, const std::string& target) {
+    tree.Link(path + ".new", target);
+    tree.Move(path + ".new", path);
+  }
+  static PathOptions Options(const std::string& pattern) {
+    return {.path = *base::Glob::Parse(pattern)};
+  }
+  void Start(const std::string& pattern) { Start(Options(pattern)); }
+  void Start(const PathOptions& options) {
+    source = std::make_unique<PathSource>(Surroundings{*host, &files, timers, log}, options);
+    source->Start([this](Snapshot snapshot) { reports.push_back(std::move(snapshot)); });
+  }
+  void Fire(const std::string& directory) { files.Fire(tree.Real(directory), "x"); }
+  /// An event, and the scan that follows it.
+  std::vector<std::string> After(const std::string& directory) {
+    Fire(directory);
+    timers.Advance(milliseconds(50));
+    return Texts(reports.back());
+  }
+  std::vector<std::string> Now() { return Texts(reports.back()); }
+  std::vector<std::string> Watched() {
+    std::vector<std::string> paths;
+    for (const std::string& path : files.paths())
+      paths.push_back(path == tree.root() + "/" ? "/" : path.substr(tree.root().size()));
+    return paths;
+  }
+  host::TempTree tree;
+  std::unique_ptr<host::Host> host = *host::PosixHost::Open(tree.root());
+  host::FakeFileWatch files;
+  loop::TimerQueue timers{base::MonotonicTime(std::chrono::hours(1))};
+  base::RecordingLog log;
+  std::vector<Snapshot> reports;
+  std::unique_ptr<PathSource> source;
+};
+
+TEST_F(PathSourceTest, ALiteralPathIsOneDevice) {
+  Start("/dev/null");
+
+  ASSERT_THAT(Now(), ElementsAre("null"));
+  const FoundDevice& device = reports.back().front();
+  EXPECT_EQ("c 1:3", device.device_number);
+  EXPECT_EQ((FoundPath{.host_path = "/dev/null",
+                       .real_path = "/dev/null",
+                       .container_path = "/dev/null",
+                       .permissions = "rw",
+                       .kind = host::FileKind::kCharacterDevice,
+                       .major = 1,
+                       .minor = 3}),
+            device.paths.front());
+}
+
+TEST_F(PathSourceTest, TheContainerPathIsAFileOrADirectoryThatKeepsTheName) {
+  tree.Link("/dev/link", "null");
+  auto container_path = [&](const std::string& wanted) {
+    PathOptions options = Options("/dev/link");
+    options.container_path = wanted;
+    Start(options);
+    return reports.back().front().paths.front().container_path;
+  };
+
+  EXPECT_EQ("/dev/link", container_path(""));
+  EXPECT_EQ("/dev/inside", container_path("/dev/inside"));
+  EXPECT_EQ("/dev/serial/link", container_path("/dev/serial/"));
+}
+
+TEST_F(PathSourceTest, AMissingLiteralPathIsNoDeviceAndAppearsWhenItIsThere) {
+  Start("/dev/x");
+  EXPECT_THAT(Now(), IsEmpty());
+
+  Node("/dev/x", 3);
+
+  EXPECT_THAT(After("/dev"), ElementsAre("x"));
+}
+
+TEST_F(PathSourceTest, WatchesMoveDownAsMissingDirectoriesAppear) {
+  Start("/dev/serial/by-id/x");
+  EXPECT_THAT(Watched(), ElementsAre("/", "/dev"));
+
+  tree.Directory("/dev/serial");
+  After("/dev");
+  EXPECT_THAT(Watched(), ElementsAre("/", "/dev", "/dev/serial"));
+  tree.Directory("/dev/serial/by-id");
+  After("/dev/serial");
+  EXPECT_THAT(Watched(), ElementsAre("/", "/dev", "/dev/serial", "/dev/serial/by-id"));
+  Node("/dev/serial/by-id/x", 3);
+  EXPECT_THAT(After("/dev/serial/by-id"), ElementsAre("serial_2Fby-id_2Fx"));
+}
+
+TEST_F(PathSourceTest, WatchesMoveUpAsDirectoriesVanish) {
+  Node("/dev/bus/usb/001", 3);
+  Start("/dev/bus/usb/001");
+
+  tree.Remove("/dev/bus");
+
+  EXPECT_THAT(After("/dev"), IsEmpty());
+  EXPECT_THAT(Watched(), ElementsAre("/", "/dev"));
+}
+
+TEST_F(PathSourceTest, EvenARootWithoutDevIsWatched) {
+  tree.Remove("/dev");
+  Start("/dev/null");
+  EXPECT_THAT(Watched(), ElementsAre("/"));
+
+  Node("/dev/null", 3);
+
+  EXPECT_THAT(After("/"), ElementsAre("null"));
+}
+
+TEST_F(PathSourceTest, ALiteralPathThatIsNoUsableDeviceNodeIsUnhealthyWithItsReason) {
+  tree.File("/dev/plain", "");
+  tree.Link("/dev/dangling", "none");
+  tree.Link("/dev/a", "b");
+  tree.Link("/dev/b", "a");
+  tree.Link("/dev/outside", "/srv/null");
+  Node("/srv/null", 3);
+  auto texts = [&](const std::string& path) {
+    Start(path);
+    return Now();
+  };
+
+  EXPECT_THAT(texts("/dev/plain"), ElementsAre("plain: is a regular file, not a device node"));
+  EXPECT_THAT(texts("/dev/dangling"), ElementsAre("dangling: is a symlink that leads nowhere"));
+  EXPECT_THAT(texts("/dev/a"), ElementsAre("a: resolve /dev/a: Too many levels of symbolic links"));
+  EXPECT_THAT(texts("/dev/outside"),
+              ElementsAre("outside: leads to /srv/null, outside of what rules may reach"));
+  EXPECT_THAT(texts("/dev/plain/x"), IsEmpty());
+}
+
+TEST_F(PathSourceTest, AnUnsafeRuleOffersMemory) {
+  Node("/dev/mem", 1);
+  Start("/dev/mem");
+  EXPECT_THAT(Now(), ElementsAre(HasSubstr("only an unsafe rule")));
+
+  PathOptions options = Options("/dev/mem");
+  options.trust.unsafe = true;
+  Start(options);
+
+  EXPECT_THAT(Now(), ElementsAre("mem"));
+}
+
+// spec/generic-devices.md §5, input 5.
+TEST_F(PathSourceTest, ALinkThatIsSwappedKeepsItsIdAndChangesItsNumber) {
+  tree.Link("/dev/x", "null");
+  Start("/dev/x");
+  EXPECT_EQ("c 1:3", reports.back().front().device_number);
+
+  Relink("/dev/x", "zero");
+
+  EXPECT_THAT(After("/dev"), ElementsAre("x"));
+  EXPECT_EQ("c 1:5", reports.back().front().device_number);
+  EXPECT_EQ("/dev/zero", reports.back().front().paths.front().real_path);
+}
+
+// spec/generic-devices.md §5, input 5.
+TEST_F(PathSourceTest, ADeviceNodeThatIsMadeAnewBehindALinkIsSeen) {
+  tree.Link("/dev/links/x", "../target/node");
+  Node("/dev/target/node", 3);
+  Start("/dev/links/x");
+  EXPECT_THAT(Watched(), Contains("/dev/target"));
+
+  tree.Remove("/dev/target/node");
+  EXPECT_THAT(After("/dev/target"), ElementsAre("links_2Fx: is a symlink that leads nowhere"));
+  Node("/dev/target/node", 5);
+  EXPECT_THAT(After("/dev/target"), ElementsAre("links_2Fx"));
+  EXPECT_EQ("c 1:5", reports.back().front().device_number);
+}
+
+// spec/generic-devices.md §5, input 5.
+TEST_F(PathSourceTest, ADeviceNodeThatBecomesARegularFileIsUnhealthyAndRecovers) {
+  Node("/dev/x", 3);
+  Start("/dev/x");
+
+  tree.File("/dev/plain", "");
+  tree.Move("/dev/plain", "/dev/x");
+  EXPECT_THAT(After("/dev"), ElementsAre("x: is a regular file, not a device node"));
+  tree.Remove("/dev/x");
+  EXPECT_THAT(After("/dev"), IsEmpty());
+  Node("/dev/x", 3);
+  EXPECT_THAT(After("/dev"), ElementsAre("x"));
+}
+
+// spec/generic-devices.md §5, input 6.
+TEST_F(PathSourceTest, OfAFamilyOfSymlinksThoseThatLeadToDeviceNodesAreOffered) {
+  tree.Link("/dev/serial/by-id/absolute", "/dev/null");
+  tree.Link("/dev/serial/by-id/chain", "../by-path/hop");
+  tree.Link("/dev/serial/by-path/hop", "../../zero");
+  tree.Link("/dev/serial/by-id/dangling", "../../none");
+  tree.Link("/dev/serial/by-id/loop", "loop");
+  tree.File("/dev/serial/by-id/plain", "");
+  tree.Directory("/dev/serial/by-id/subdirectory");
+  Start("/dev/serial/by-id/*");
+
+  EXPECT_THAT(Now(), ElementsAre("serial_2Fby-id_2Fabsolute", "serial_2Fby-id_2Fchain"));
+  const FoundPath& chain = reports.back().back().paths.front();
+  EXPECT_EQ("/dev/zero", chain.real_path);
+  EXPECT_EQ("/dev/serial/by-id/chain", chain.container_path);
+  EXPECT_THAT(Watched(),
+              ElementsAre("/", "/dev", "/dev/serial", "/dev/serial/by-id", "/dev/serial/by-path"));
+}
+
+// spec/generic-devices.md §5, input 6.
+TEST_F(PathSourceTest, ASkippedMatchIsLoggedOnceAndAppearsWhenItIsRepaired) {
+  tree.Link("/dev/by-id/dangling", "../none");
+  Start("/dev/by-id/*");
+  source->Rescan();
+  source->Rescan();
+  EXPECT_THAT(log.lines(),
+              ElementsAre(AllOf(HasSubstr("/dev/by-id/dangling"), HasSubstr("leads nowhere"))));
+
+  Node("/dev/none", 3);
+  EXPECT_THAT(After("/dev"), ElementsAre("by-id_2Fdangling"));
+  tree.Remove("/dev/none");
+  EXPECT_THAT(After("/dev"), IsEmpty());
+  EXPECT_EQ(2U, log.lines().size());
+}
+
+// spec/generic-devices.md §5, input 6.
+TEST_F(PathSourceTest, ALinkInALinkedDirectoryIsOffered) {
+  tree.Link("/dev/real/x", "../null");
+  tree.Link("/dev/link", "real");
+  Start("/dev/link/x");
+
+  ASSERT_THAT(Now(), ElementsAre("link_2Fx"));
+  EXPECT_EQ("/dev/null", reports.back().front().paths.front().real_path);
+  EXPECT_THAT(Watched(), ElementsAre("/", "/dev", "/dev/real"));
+}
+
+TEST_F(PathSourceTest, OfTwoNamesOfOneDeviceNodeTheFirstInNaturalOrderIsOffered) {
+  tree.Link("/dev/by-id/port10", "../null");
+  tree.Link("/dev/by-id/port9", "../null");
+  Start("/dev/by-id/*");
+  source->Rescan();
+
+  EXPECT_THAT(Now(), ElementsAre("by-id_2Fport9"));
+  EXPECT_THAT(log.lines(), ElementsAre(HasSubstr("same device node as /dev/by-id/port9")));
+}
+
+TEST_F(PathSourceTest, MatchesAreInNaturalOrder) {
+  for (const char* name : {"tty10", "tty2", "tty1"})
+    Node(std::string("/dev/") + name, 3);
+  Start("/dev/tty*");
+
+  EXPECT_THAT(Now(), ElementsAre("tty1", "tty2", "tty10"));
+}
+
+TEST_F(PathSourceTest, AnUnreadableDirectoryIsLoggedOnceAndIsNotFatal) {
+  struct DeniedHost final : host::HostWrapper {
+    using HostWrapper::HostWrapper;
+    Result<std::vector<std::string>> List(const std::string& path) override {
+      if (!denied) return HostWrapper::List(path);
+      return Error(Code::kPermissionDenied, "list " + path + ": Permission denied", EACCES);
+    }
+    bool denied = true;
+  };
+  auto real = std::move(host);
+  host = std::make_unique<DeniedHost>(*real);
+  Start("/dev/n*");
+  source->Rescan();
+  EXPECT_THAT(Now(), IsEmpty());
+  EXPECT_THAT(log.lines(), ElementsAre(HasSubstr("list /dev: Permission denied")));
+
+  static_cast<DeniedHost&>(*host).denied = false;
+
+  EXPECT_THAT(After("/dev"), ElementsAre("null"));
+  source.reset();
+}
+
+TEST_F(PathSourceTest, WhatAppearsWhileTheWatchesAreMadeIsNotMissed) {
+  tree.Directory("/dev/serial");
+  files.on_watch = [&](const std::string& path) {
+    if (path == tree.Real("/dev/serial") && !std::filesystem::exists(tree.Real("/dev/serial/x")))
+      Node("/dev/serial/x", 3);
+  };
+
+  Start("/dev/serial/*");
+
+  EXPECT_THAT(Now(), ElementsAre("serial_2Fx"));
+}
+
+TEST_F(PathSourceTest, AStormOfEventsIsOneScan) {
+  Start("/dev/x*");
+  for (int i = 0; i < 1000; ++i)
+    Fire("/dev");
+  timers.Advance(milliseconds(49));
+  EXPECT_EQ(1U, reports.size());
+
+  timers.Advance(milliseconds(1));
+  EXPECT_EQ(2U, reports.size());
+  timers.Advance(seconds(1));
+  EXPECT_EQ(2U, reports.size());
+}
+
+TEST_F(PathSourceTest, EventsThatDoNotEndPutAScanOffFor200Milliseconds) {
+  Start("/dev/x*");
+  for (int i = 0; i < 19; ++i) {
+    Fire("/dev");
+    timers.Advance(milliseconds(10));
+  }
+  EXPECT_EQ(1U, reports.size());
+
+  Fire("/dev");
+  timers.Advance(milliseconds(10));
+
+  EXPECT_EQ(2U, reports.size());
+}
+
+TEST_F(PathSourceTest, WhileWatchesWorkItLooksOnceAMinute) {
+  Start("/dev/x");
+  timers.Advance(milliseconds(59999));
+  EXPECT_EQ(1U, reports.size());
+
+  timers.Advance(milliseconds(1));
+
+  EXPECT_EQ(2U, reports.size());
+}
+
+TEST_F(PathSourceTest, SourcesStartedAtDifferentTimesPollInOneTurn) {
+  Start("/dev/x");
+  auto first = std::move(source);
+  timers.Advance(seconds(17));
+  Start("/dev/y");
+  ASSERT_EQ(2U, reports.size());
+
+  timers.Advance(seconds(43));
+
+  EXPECT_EQ(4U, reports.size());
+}
+
+TEST_F(PathSourceTest, WhereAWatchCannotBeMadeItLooksEveryFiveSeconds) {
+  files.failure = Error(Code::kResourceExhausted, "no inotify watches left");
+  Start("/dev/x");
+  Node("/dev/x", 3);
+
+  timers.Advance(seconds(5));
+
+  EXPECT_THAT(Now(), ElementsAre("x"));
+  files.failure.reset();
+  timers.Advance(seconds(5));
+  size_t before = reports.size();
+  timers.Advance(seconds(30));
+  EXPECT_EQ(before, reports.size());
+}
+
+TEST_F(PathSourceTest, WithoutInotifyItLooksEveryFiveSeconds) {
+  source =
+      std::make_unique<PathSource>(Surroundings{*host, nullptr, timers, log}, Options("/dev/x"));
+  source->Start([this](Snapshot snapshot) { reports.push_back(std::move(snapshot)); });
+  Node("/dev/x", 3);
+
+  timers.Advance(seconds(5));
+
+  EXPECT_THAT(Now(), ElementsAre("x"));
+}
+
+TEST_F(PathSourceTest, FiveHundredDeviceNodesKeepTheirIdsOverRescans) {
+  for (unsigned i = 0; i < 500; ++i)
+    ASSERT_TRUE(tree.CharacterDevice("/dev/bus/" + std::to_string(i), 166, i));
+  Start("/dev/bus/*");
+  source->Rescan();
+
+  ASSERT_EQ(500U, reports.back().size());
+  EXPECT_EQ(reports.front(), reports.back());
+  EXPECT_EQ("bus_2F2", reports.back()[2].id.value);
+  EXPECT_THAT(Watched(), ElementsAre("/", "/dev", "/dev/bus"));
+}
+
+TEST_F(PathSourceTest, MayBeDestroyedInItsReport) {
+  source =
+      std::make_unique<PathSource>(Surroundings{*host, &files, timers, log}, Options("/dev/null"));
+  bool destroy = false;
+  source->Start([&](const Snapshot&) {
+    if (destroy) source.reset();
+  });
+  destroy = true;
+
+  Fire("/dev");
+  timers.Advance(milliseconds(50));
+
+  EXPECT_EQ(nullptr, source);
+  EXPECT_THAT(files.paths(), IsEmpty());
+  EXPECT_EQ(std::nullopt, timers.next_deadline());
+}
+
+TEST_F(PathSourceTest, HotplugIsSeenThroughInotify) {
+  base::SystemClock clock;
+  auto loop = *loop::EventLoop::Create(clock);
+  auto inotify = *host::FileWatch::Create(*loop);
+  PathSource real(Surroundings{*host, inotify.get(), loop->timers(), log},
+                  Options("/dev/serial/by-id/*"),
+                  PathTiming{.settle = milliseconds(1), .longest_settle = milliseconds(5)});
+  Snapshot last;
+  real.Start([&](Snapshot snapshot) { last = std::move(snapshot); });
+  auto until = [&](const std::vector<std::string>& texts) {
+    return loop->RunUntil([&] { return Texts(last) == texts; }, seconds(5));
+  };
+
+  tree.Link("/dev/serial/by-id/x", "../../null");
+  EXPECT_TRUE(until({"serial_2Fby-id_2Fx"}));
+  tree.Link("/dev/serial/by-id/y", "../../zero");
+  EXPECT_TRUE(until({"serial_2Fby-id_2Fx", "serial_2Fby-id_2Fy"}));
+  tree.Remove("/dev/serial");
+  EXPECT_TRUE(until({}));
+  tree.Link("/dev/serial/by-id/z", "../../full");
+  EXPECT_TRUE(until({"serial_2Fby-id_2Fz"}));
+}
+
+}  // namespace
+}  // namespace tenon::discovery

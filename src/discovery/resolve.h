@@ -1,0 +1,36 @@
+#pragma once
+
+#include <set>
+#include <string>
+
+#include "base/result.h"
+#include "device/allocation.h"
+#include "discovery/source.h"
+#include "discovery/trust.h"
+#include "host/host.h"
+
+namespace tenon::discovery {
+
+/// Where `path` leads and what is there: real_path, kind and numbers are filled in. The
+/// directories that were passed on the way are added to `directories`.
+/// Errors: kNotFound if there is nothing at `path`; else what is wrong with it, as the end of a
+/// sentence about the path: "is a regular file, not a device node".
+Result<FoundPath> LookUp(host::Host& host, const std::string& path, const Trust& trust,
+                         std::set<std::string>& directories);
+
+/// "c 188:0", or "b 8:0" for a block device.
+std::string DeviceNumber(const FoundPath& path);
+
+struct ResolvedNode {
+  DeviceNode node;
+  /// "device number changed from c 1:3 to c 1:5 since it was found", or empty: for the log, as
+  /// what a container gets is what is there now.
+  std::string change;
+};
+
+/// Turns a path that a scan found into the device node that is there now, for Allocate. Errors
+/// name the path and say what is wrong with it.
+Result<ResolvedNode> ResolveDeviceNode(host::Host& host, const FoundPath& found,
+                                       const Trust& trust);
+
+}  // namespace tenon::discovery

@@ -1,0 +1,60 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "device/device.h"
+#include "host/host.h"
+
+namespace tenon::discovery {
+
+/// One file that a device brings into a container, as it was at the last scan.
+struct FoundPath {
+  std::string host_path;  ///< As it was asked for, maybe a symlink: resolved anew when allocated.
+  std::string real_path;  ///< Where it led.
+  std::string container_path;
+  std::string permissions;  ///< Of the device cgroup: "r", "w", "m" in any order.
+  host::FileKind kind = host::FileKind::kOther;
+  unsigned major = 0;
+  unsigned minor = 0;
+  bool operator==(const FoundPath&) const = default;
+};
+
+/// A device and what it is made of. Whatever changes about it, its id stays (docs/ids.md).
+struct FoundDevice {
+  DeviceId id;
+  Health health = Health::kHealthy;
+  std::string reason;            ///< Why it is unhealthy; empty when healthy.
+  std::vector<int> numa_nodes;   ///< Sorted.
+  std::vector<FoundPath> paths;  ///< Empty for a virtual or an unhealthy one.
+  /// What the kernel calls it, "c 188:0"; another number under the same id is another device
+  /// behind the same name. Empty if it has none.
+  std::string device_number;
+  bool operator==(const FoundDevice&) const = default;
+};
+
+/// All devices that one source has at one time.
+using Snapshot = std::vector<FoundDevice>;
+
+/// Finds devices of one kind by one rule. Each report is a full snapshot, never a delta: a report
+/// that is lost or comes twice does no harm.
+///
+/// Owner: destroying it, also from inside its report, ends the reports. Thread: loop only.
+class Source {
+ public:
+  using ReportFn = std::function<void(Snapshot)>;
+
+  Source() = default;
+  Source(const Source&) = delete;
+  Source& operator=(const Source&) = delete;
+  virtual ~Source() = default;
+
+  /// Reports the first snapshot, in this call if it can, and from then on each time it looked
+  /// again. Requires: called once.
+  virtual void Start(ReportFn report) = 0;
+  /// Looks now and reports. Requires: started.
+  virtual void Rescan() = 0;
+};
+
+}  // namespace tenon::discovery

@@ -1,0 +1,23 @@
+#include "discovery/virtual_source.h"
+
+#include <utility>
+
+namespace tenon::discovery {
+
+void VirtualSource::Start(ReportFn report) {
+  report_ = std::move(report);
+  Rescan();
+}
+
+void VirtualSource::Rescan() {
+  Snapshot devices;
+  for (int64_t i = 0; i < options_.count; ++i) {
+    FoundDevice device;
+    device.id = MakeDeviceId(options_.prefix + "-" + std::to_string(i));
+    devices.push_back(std::move(device));
+  }
+  ReportFn report = report_;  // The call may destroy this.
+  report(std::move(devices));
+}
+
+}  // namespace tenon::discovery
