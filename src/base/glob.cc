@@ -9,7 +9,7 @@
 namespace tenon::base {
 namespace {
 
-/// Bytes that are not UTF-8 are told apart from all code points by this.
+/// Bytes of names that are not UTF-8 are told apart from all code points by this.
 constexpr char32_t kRawByte = 0x110000;
 
 /// Takes the first character off a text that is not empty.
@@ -28,9 +28,7 @@ void AppendCharacter(std::string& out, char32_t c) {
   auto tail = [&out, c](int shift) {
     out.push_back(static_cast<char>(0x80 | (c >> shift & 0x3f)));
   };
-  if (c >= kRawByte) {
-    out.push_back(static_cast<char>(c - kRawByte));
-  } else if (c < 0x80) {
+  if (c < 0x80) {
     out.push_back(static_cast<char>(c));
   } else if (c < 0x800) {
     out.push_back(static_cast<char>(0xc0 | c >> 6));
@@ -82,6 +80,7 @@ class GlobParser final {
 
 Result<std::vector<GlobComponent>> GlobParser::ParseAll() {
   if (AtEnd()) return Error(Code::kInvalidArgument, "empty; an absolute path is expected");
+  if (!IsValidUtf8(pattern_)) return Error(Code::kInvalidArgument, "not UTF-8 text");
   if (!NextIs("/"))
     return Error(Code::kInvalidArgument, "not an absolute path; begin it with \"/\"");
   std::vector<GlobComponent> components;

@@ -46,7 +46,8 @@ class GlobComponent final {
 ///
 /// Only paths that are written in one way are accepted: no "//", no "/" at the end, no "." or
 /// ".." component. "**" and "{" are refused, because other tools give them a meaning that they
-/// do not have here. Characters are Unicode code points; a byte that is not UTF-8 is one too.
+/// do not have here. Patterns are UTF-8 and characters are code points; in a file name each byte
+/// that is not UTF-8 counts as a character.
 class Glob final {
  public:
   /// Errors: kInvalidArgument with what is wrong, at which character, and what to write instead.

@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <cmath>
+#include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
@@ -148,7 +150,7 @@ bool EatDigits(std::string_view& text) {
   return count > 0;
 }
 
-bool IsJsonNumber(std::string_view text) {
+bool IsNumberSyntax(std::string_view text) {
   if (text.starts_with('-')) text.remove_prefix(1);
   if (text.size() > 1 && text[0] == '0' && IsDigit(text[1])) return false;
   if (!EatDigits(text)) return false;
@@ -162,6 +164,11 @@ bool IsJsonNumber(std::string_view text) {
     if (!EatDigits(text)) return false;
   }
   return text.empty();
+}
+
+/// Readers of JSON, ParseJson() too, refuse a number that overflows a double.
+bool IsJsonNumber(const std::string& text) {
+  return IsNumberSyntax(text) && std::isfinite(std::strtod(text.c_str(), nullptr));
 }
 
 /// Writes one tree; `depth_` levels of indentation when that is wanted.

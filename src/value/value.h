@@ -113,8 +113,8 @@ Result<Value> ParseJson(std::string_view text, std::string_view name, const Pars
 Result<std::vector<Value>> ParseYaml(std::string_view text, std::string_view name,
                                      const ParseLimits& = {});
 
-/// JSON text on one line, or indented by two spaces. A kScalar that is a JSON number or boolean
-/// stays one, any other becomes a string.
+/// JSON text on one line, or indented by two spaces. A kScalar that is a JSON boolean, or a number
+/// within the range of a double, stays one; any other becomes a string.
 std::string ToJson(const Value& value, bool indent = false);
 
 }  // namespace tenon

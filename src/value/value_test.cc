@@ -77,10 +77,11 @@ TEST(ToJson, WritesOneLineOrIndents) {
 }
 
 TEST(ToJson, KeepsWhatIsJsonAndQuotesAllElse) {
-  for (std::string_view text : {"0", "-0", "10", "-1.5", "1e5", "0.1E-2", "true", "false"})
+  for (std::string_view text :
+       {"0", "-0", "10", "-1.5", "1e5", "0.1E-2", "1e-999", "true", "false"})
     EXPECT_EQ(text, ToJson(Value::Scalar(text)));
   for (std::string_view text :
-       {"0451", "01", "1.", ".5", "+1", "1e", "1e+", "-", "", "0x1", "yes", "nan", "1 "})
+       {"0451", "01", "1.", ".5", "+1", "1e", "1e+", "-", "", "0x1", "yes", "nan", "1 ", "1e999"})
     EXPECT_EQ('"' + std::string(text) + '"', ToJson(Value::Scalar(text)));
   EXPECT_EQ("\"7\"", ToJson(Value::String("7")));
 }
