@@ -1,15 +1,90 @@
 #include <CLI/CLI.hpp>
+#include <memory>
+#include <string>
 
+#include "base/log.h"
 #include "tenon/commands.h"
+#include "tenon/kubelet/kubelet.h"
 #include "tenon/terminal.h"
 
 namespace tenon::cli {
+namespace {
+
+constexpr std::string_view kRuncPrefix = "runc:";
+
+/// "runc", "runc:PATH" or "none". Returns: what is wrong with it, empty if nothing is.
+std::string ReadRuntime(const std::string& text, std::string& runc) {
+  if (text == "runc") return "";
+  if (text == "none") {
+    runc.clear();
+    return "";
+  }
+  if (!text.starts_with(kRuncPrefix)) return "must be runc, runc:PATH or none";
+  runc = text.substr(kRuncPrefix.size());
+  return runc.starts_with('/') ? "" : "the path of runc must be absolute";
+}
+
+void AddLogOptions(CLI::App& app, kubelet::KubeletOptions& options) {
+  app.add_option_function<std::string>(
+         "--log-format",
+         [&options](const std::string& name) {
+           options.log_format =
+               name == "json" ? base::StreamLog::Format::kJson : base::StreamLog::Format::kText;
+         },
+         "text or json")
+      ->type_name("FORMAT")
+      ->check(CLI::IsMember({"text", "json"}).description(""))
+      ->default_str("text");
+  app.add_option_function<std::string>(
+         "--log-level",
+         [&options](const std::string& name) {
+           options.log_level = name == "debug"     ? base::LogLevel::kDebug
+                               : name == "warning" ? base::LogLevel::kWarning
+                               : name == "error"   ? base::LogLevel::kError
+                                                   : base::LogLevel::kInfo;
+         },
+         "debug, info, warning or error")
+      ->type_name("LEVEL")
+      ->check(CLI::IsMember({"debug", "info", "warning", "error"}).description(""))
+      ->default_str("info");
+}
+
+}  // namespace
 
 RunFn AddKubeletCommand(CLI::App& app) {
-  static_cast<void>(app);
-  return [] {
-    PrintError("kubelet: not part of this build");
-    return kExitFailed;
+  auto options = std::make_shared<kubelet::KubeletOptions>();
+  app.add_option("--kubelet-dir", options->directory, "Its sockets, its checkpoint and its pods")
+      ->type_name("DIR")
+      ->capture_default_str();
+  app.add_flag("--take-over", options->take_over,
+               "Use the directory although it is another kubelet's");
+  app.add_option("--image-dir", options->image_dir,
+                 "Where images are looked for: a directory for each root file system")
+      ->type_name("DIR");
+  app.add_option_function<std::string>(
+         "--runtime",
+         [options](const std::string& text) {
+           const std::string wrong = ReadRuntime(text, options->runc);
+           if (!wrong.empty()) throw CLI::ValidationError("--runtime", wrong);
+         },
+         "runc, runc:PATH, or none: pods are admitted, containers never run")
+      ->type_name("RUNTIME")
+      ->default_str("runc");
+  app.add_option("--node-name", options->node_name, "Name of its Node object [the host name]")
+      ->type_name("NAME");
+  app.add_option("--control", options->control, "Its control socket [DIR/tenon-kubelet.sock]")
+      ->type_name("PATH");
+  AddLogOptions(app, *options);
+  app.footer(
+      "Examples:\n"
+      "  tenon kubelet --image-dir /srv/images\n"
+      "  tenon kubelet --kubelet-dir /tmp/kubelet --runtime none");
+  return [options]() -> int {
+    if (auto ran = kubelet::RunKubelet(*options); !ran) {
+      PrintError(ran.error().message());
+      return kExitFailed;
+    }
+    return kExitOk;
   };
 }
 

@@ -67,7 +67,9 @@ std::string LoggedMessage(const std::string& log_path) {
 
 Error CallError(const process::ChildExit& exit, std::string_view what, std::string said) {
   if (said.empty()) said = exit.Describe();
-  return {Code::kInternal, "runc " + std::string(what) + ": " + base::EscapeForLine(said)};
+  // "runc create failed: …" says already what the prefix would.
+  if (!said.starts_with("runc ")) said = "runc " + std::string(what) + ": " + said;
+  return {Code::kInternal, base::EscapeForLine(said)};
 }
 
 Result<void> CheckExit(const Result<process::ChildExit>& exit, std::string_view what) {

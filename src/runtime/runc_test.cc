@@ -21,6 +21,7 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::StartsWith;
 
 constexpr std::chrono::seconds kLimit(20);
 
@@ -201,8 +202,8 @@ TEST_F(RuncTest, AProgramThatIsNotThereIsAnErrorInRuncsWords) {
   const auto missing = Create("");
 
   ASSERT_FALSE(missing);
-  EXPECT_THAT(missing.error().message(),
-              AllOf(HasSubstr("runc create: "), HasSubstr("/bin/sh"), HasSubstr("no such file")));
+  EXPECT_THAT(missing.error().message(), AllOf(StartsWith("runc create failed: "),
+                                               HasSubstr("/bin/sh"), HasSubstr("no such file")));
 }
 
 TEST_F(RuncTest, DeletingWhatIsAbsentIsFine) {

@@ -1,0 +1,89 @@
+#include "tenon/kubelet/kubelet.h"
+
+#include <unistd.h>
+
+#include <array>
+#include <csignal>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "admin/http_server.h"
+#include "base/clock.h"
+#include "base/strings.h"
+#include "host/host.h"
+#include "kubelet_service/kubelet_directory.h"
+#include "kubelet_service/kubelet_service.h"
+#include "loop/event_loop.h"
+#include "loop/signal_watch.h"
+#include "loop/worker.h"
+#include "runtime/process_watch.h"
+#include "runtime/runc.h"
+#include "tenon/kubelet/control_api.h"
+#include "tenon/kubelet/device_admission.h"
+#include "tenon/kubelet/pods.h"
+
+namespace tenon::kubelet {
+namespace {
+
+std::string HostName() {
+  std::array<char, 256> name{};
+  return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "localhost";
+}
+
+Result<std::unique_ptr<runtime::ContainerRuntime>> MakeRuntime(loop::EventLoop& loop,
+                                                               const std::string& program,
+                                                               const std::string& state_dir) {
+  if (program.empty()) return std::unique_ptr<runtime::ContainerRuntime>();
+  TENON_TRY_VOID(runtime::CheckRunc(loop, program));
+  TENON_TRY_VOID(runtime::AdoptOrphans());
+  return std::unique_ptr<runtime::ContainerRuntime>(std::make_unique<runtime::Runc>(
+      loop, runtime::Runc::Options{.program = program, .state_dir = state_dir}));
+}
+
+}  // namespace
+
+Result<void> RunKubelet(const KubeletOptions& options) {
+  const base::SystemClock clock;
+  base::StreamLog log(STDERR_FILENO, options.log_format, options.log_level, clock);
+  TENON_TRY(const auto loop, loop::EventLoop::Create(clock));
+  TENON_TRY(const auto signals,
+            loop::SignalWatch::Create(*loop, {SIGTERM, SIGINT}, [&loop](int) { loop->Stop(); }));
+  TENON_TRY(auto directory,
+            kubelet_service::KubeletDirectory::Open(options.directory, options.take_over));
+  const std::string root = directory->root();
+  TENON_TRY(const auto runtime, MakeRuntime(*loop, options.runc, base::JoinPath(root, "runc")));
+  TENON_TRY(const auto machine, host::PosixHost::Open("/"));
+  TENON_TRY(const auto service,
+            kubelet_service::KubeletService::Start(*loop, log, std::move(directory), {}));
+
+  ManagerAdmission devices(service->manager());
+  loop::Worker worker(loop->handle());
+  PodStore store(worker, base::JoinPath(root, "pods"));
+  Pods pods({.loop = *loop,
+             .clock = clock,
+             .log = log,
+             .devices = devices,
+             .store = store,
+             .machine = *machine,
+             .runtime = runtime.get(),
+             .image_dir = options.image_dir});
+  TENON_TRY_VOID(pods.Load());
+  ControlApi api({.loop = *loop,
+                  .pods = pods,
+                  .store = store,
+                  .devices = devices,
+                  .node_name = options.node_name.empty() ? HostName() : options.node_name,
+                  .started = clock.WallNow()});
+  admin::HttpServer server(*loop);
+  api.AddRoutes(server);
+  const std::string control =
+      options.control.empty() ? base::JoinPath(root, "tenon-kubelet.sock") : options.control;
+  TENON_TRY_VOID(server.ListenUnix(control));
+  log.Info("kubelet ready", {{"directory", root}, {"control", control}});
+  loop->Run();
+  log.Info("kubelet ends, containers are left running");
+  return {};
+}
+
+}  // namespace tenon::kubelet

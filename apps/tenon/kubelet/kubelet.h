@@ -1,0 +1,28 @@
+#pragma once
+
+#include <string>
+
+#include "base/log.h"
+#include "base/result.h"
+
+namespace tenon::kubelet {
+
+/// How `tenon kubelet` runs; docs/pods.md tells them.
+struct KubeletOptions {
+  std::string directory = "/run/tenon/kubelet";  ///< Its sockets, its checkpoint and its pods.
+  bool take_over = false;                        ///< Use it although it is another kubelet's.
+  std::string image_dir;                         ///< Where images are looked for by name.
+  std::string runc = "/usr/sbin/runc";  ///< Empty: pods are admitted, containers never run.
+  std::string node_name;                ///< Empty: the machine's host name.
+  std::string control;                  ///< Empty: tenon-kubelet.sock in the directory.
+  base::StreamLog::Format log_format = base::StreamLog::Format::kText;
+  base::LogLevel log_level = base::LogLevel::kInfo;
+};
+
+/// Runs a kubelet in this process until SIGTERM or SIGINT; its log goes to standard error.
+///
+/// Containers are left running then, as a kubelet leaves them, and found again by the next one in
+/// the same directory. Errors: it cannot start; the text says what to do.
+Result<void> RunKubelet(const KubeletOptions& options);
+
+}  // namespace tenon::kubelet

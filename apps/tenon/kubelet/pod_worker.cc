@@ -1,0 +1,299 @@
+#include "tenon/kubelet/pod_worker.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "runtime/runc.h"
+
+namespace tenon::kubelet {
+namespace {
+
+using Kind = pod::ContainerState::Kind;
+
+bool Succeeded(const ContainerRunner& runner) {
+  return runner.ended() && runner.state().kind == Kind::kTerminated &&
+         runner.state().exit_code == 0;
+}
+
+bool HasStarted(const ContainerRunner& runner) {
+  return runner.state().kind != Kind::kWaiting;
+}
+
+std::vector<pod::ContainerStatus> NewStatuses(const std::vector<pod::Container>& containers) {
+  std::vector<pod::ContainerStatus> out;
+  for (const pod::Container& container : containers) {
+    out.push_back({.name = container.name,
+                   .image = container.image,
+                   .state = {.kind = Kind::kWaiting, .reason = "PodInitializing"}});
+  }
+  return out;
+}
+
+}  // namespace
+
+PodWorker::PodWorker(const PodEnvironment& environment, PodRecord record)
+    : environment_(environment), record_(std::move(record)) {
+  for (const pod::Container& container : record_.pod.init_containers) {
+    init_.push_back(std::make_unique<ContainerRunner>(environment_, record_.pod, container,
+                                                      Observe(container.name)));
+  }
+  for (const pod::Container& container : record_.pod.containers) {
+    apps_.push_back(std::make_unique<ContainerRunner>(environment_, record_.pod, container,
+                                                      Observe(container.name)));
+  }
+}
+
+ContainerRunner::Observer PodWorker::Observe(const std::string& container) {
+  return {.changed = [this] { ScheduleAdvance(); },
+          .save =
+              [this, container](const runtime::ProcessIdentity& process, PodStore::Done done) {
+                record_.processes[container] = process;
+                CopyStates();
+                Save(std::move(done));
+              }};
+}
+
+void PodWorker::ForEach(const std::function<void(ContainerRunner&, pod::ContainerStatus*)>& visit) {
+  const auto visit_all = [&visit](Runners& runners, std::vector<pod::ContainerStatus>& statuses) {
+    for (size_t i = 0; i < runners.size(); ++i) {
+      visit(*runners[i], i < statuses.size() ? &statuses[i] : nullptr);
+    }
+  };
+  visit_all(init_, record_.status.init_containers);
+  visit_all(apps_, record_.status.containers);
+}
+
+void PodWorker::Admit(Done answered) {
+  answered_ = std::move(answered);
+  record_.status.start_time = environment_.clock.WallNow();
+  record_.status.init_containers = NewStatuses(record_.pod.init_containers);
+  record_.status.containers = NewStatuses(record_.pod.containers);
+  AskDevices();
+}
+
+void PodWorker::AskDevices() {
+  step_ = Step::kAdmitting;
+  std::vector<std::string> running;
+  ForEach([&running](ContainerRunner& runner, pod::ContainerStatus*) {
+    if (runner.running()) running.push_back(runner.name());
+  });
+  environment_.devices.Admit(
+      record_.pod, running,
+      [this, alive = std::weak_ptr<const bool>(alive_)](const manager::AdmitResult& result) {
+        if (!alive.expired() && step_ == Step::kAdmitting) OnAdmitted(result);
+      });
+}
+
+void PodWorker::OnAdmitted(const manager::AdmitResult& result) {
+  if (!result.admitted) return Refuse(result);
+  for (const ContainerResources& held : environment_.devices.Held(record_.pod)) {
+    ForEach([&held](ContainerRunner& runner, pod::ContainerStatus* status) {
+      if (status && runner.name() == held.name) status->allocated_devices = held.devices;
+    });
+  }
+  environment_.log.Info("pod admitted",
+                        {{"pod", record_.pod.FullName()}, {"uid", record_.pod.uid}});
+  Save([this, alive = std::weak_ptr<const bool>(alive_)](const Result<void>& saved) {
+    if (!alive.expired() && step_ == Step::kAdmitting) OnAdmissionSaved(saved);
+  });
+}
+
+void PodWorker::OnAdmissionSaved(const Result<void>& result) {
+  // A pod that is not on disk would leave its containers behind at the next restart.
+  if (!result) {
+    return Refuse({.reason = "UnexpectedAdmissionError", .message = result.error().message()});
+  }
+  step_ = Step::kActive;
+  ScheduleAdvance();
+  Answer();
+}
+
+/// Source: kubernetes pkg/kubelet/kubelet.go, rejectPod: for good, whoever made the pod makes
+/// another one.
+void PodWorker::Refuse(const manager::AdmitResult& result) {
+  environment_.log.Warning("pod refused", {{"pod", record_.pod.FullName()},
+                                           {"uid", record_.pod.uid},
+                                           {"reason", result.reason},
+                                           {"message", result.message}});
+  step_ = Step::kEnding;
+  record_.status.phase = pod::Phase::kFailed;
+  record_.status.reason = result.reason;
+  record_.status.message = "Pod was rejected: " + result.message;
+  if (record_.processes.empty()) {
+    record_.status.init_containers.clear();
+    record_.status.containers.clear();
+  }
+  StopAll(record_.pod.termination_grace);
+  Save([this, alive = std::weak_ptr<const bool>(alive_)](const Result<void>& saved) {
+    if (alive.expired()) return;
+    if (!saved) {
+      environment_.log.Error("pod record cannot be written", {{"why", saved.error().message()}});
+    }
+    Answer();
+  });
+}
+
+void PodWorker::Answer() {
+  if (const Done answered = std::exchange(answered_, nullptr)) answered();
+}
+
+void PodWorker::Recover() {
+  if (record_.status.terminal() && record_.processes.empty()) {
+    step_ = Step::kTerminal;
+    return;
+  }
+  step_ = Step::kRecovering;
+  ForEach([this](ContainerRunner& runner, pod::ContainerStatus* status) {
+    const auto process = record_.processes.find(runner.name());
+    runner.Recover(
+        status ? status->state : pod::ContainerState{},
+        process == record_.processes.end() ? std::nullopt : std::optional(process->second));
+  });
+  ScheduleAdvance();
+}
+
+void PodWorker::ScheduleAdvance() {
+  if (advance_.pending()) return;
+  advance_ = environment_.loop.timers().After(base::Duration::zero(), [this] { Advance(); });
+}
+
+void PodWorker::Advance() {
+  CopyStates();
+  switch (step_) {
+    case Step::kNew:
+    case Step::kAdmitting:
+    case Step::kTerminal:
+    case Step::kRemoving:
+    case Step::kRemoved:
+      return;
+    case Step::kRecovering:
+      FinishRecovery();
+      break;
+    case Step::kActive:
+      StartContainers();
+      UpdatePhase();
+      if (record_.status.terminal()) EnterTerminal();
+      break;
+    case Step::kEnding:
+      if (AllEnded()) EnterTerminal();
+      break;
+    case Step::kDeleting:
+      if (AllEnded()) return FinishDelete();
+      break;
+  }
+  SaveIfChanged();
+}
+
+void PodWorker::FinishRecovery() {
+  bool known = true;
+  ForEach([&known](ContainerRunner& runner, pod::ContainerStatus*) {
+    known = known && (runner.idle() || runner.running() || runner.ended());
+  });
+  if (!known) return;
+  UpdatePhase();
+  if (!record_.status.terminal()) return AskDevices();
+  // It was refused, or ended while nobody looked: whatever still runs of it has to go.
+  step_ = Step::kEnding;
+  StopAll(record_.pod.termination_grace);
+}
+
+/// The init containers one after the other, then all containers.
+void PodWorker::StartContainers() {
+  for (const auto& runner : init_) {
+    if (Succeeded(*runner)) continue;
+    if (runner->idle()) runner->Start();
+    return;
+  }
+  for (const auto& runner : apps_) {
+    if (runner->idle()) runner->Start();
+  }
+}
+
+/// Source: kubernetes pkg/kubelet/kubelet_pods.go, getPhase, for restartPolicy Never.
+void PodWorker::UpdatePhase() {
+  if (record_.status.terminal()) return;
+  const auto ended = [](const auto& runner) { return runner->ended(); };
+  const auto failed = [](const auto& runner) { return runner->ended() && !Succeeded(*runner); };
+  if (std::any_of(init_.begin(), init_.end(), failed)) {
+    record_.status.phase = pod::Phase::kFailed;
+  } else if (std::all_of(apps_.begin(), apps_.end(), ended)) {
+    record_.status.phase = std::any_of(apps_.begin(), apps_.end(), failed) ? pod::Phase::kFailed
+                                                                           : pod::Phase::kSucceeded;
+  } else if (std::any_of(apps_.begin(), apps_.end(),
+                         [](const auto& runner) { return HasStarted(*runner); })) {
+    record_.status.phase = pod::Phase::kRunning;
+  }
+}
+
+void PodWorker::EnterTerminal() {
+  step_ = Step::kTerminal;
+  environment_.devices.Remove(record_.pod.uid);
+  runtime::RemoveEmptyCgroups("/tenon/" + record_.pod.uid);
+  ForEach([](ContainerRunner&, pod::ContainerStatus* status) {
+    if (status) status->allocated_devices.clear();
+  });
+  environment_.log.Info("pod ended", {{"pod", record_.pod.FullName()},
+                                      {"phase", pod::PhaseName(record_.status.phase)}});
+}
+
+void PodWorker::Delete(base::Duration grace, Done gone) {
+  gone_.push_back(std::move(gone));
+  if (step_ == Step::kRemoving) return;
+  // An admission under way ends here: its answer finds another step.
+  if (step_ == Step::kAdmitting) environment_.devices.Remove(record_.pod.uid);
+  step_ = Step::kDeleting;
+  record_.deleting = true;
+  StopAll(grace);
+  SaveIfChanged();
+}
+
+void PodWorker::FinishDelete() {
+  step_ = Step::kRemoving;
+  environment_.devices.Remove(record_.pod.uid);
+  runtime::RemoveEmptyCgroups("/tenon/" + record_.pod.uid);
+  environment_.store.Remove(record_.pod.uid, [this, alive = std::weak_ptr<const bool>(alive_)](
+                                                 const Result<void>& removed) {
+    if (alive.expired()) return;
+    if (!removed) {
+      environment_.log.Error("pod directory stays behind", {{"why", removed.error().message()}});
+    }
+    environment_.log.Info("pod deleted", {{"pod", record_.pod.FullName()}});
+    Answer();
+    const std::vector<Done> gone = std::move(gone_);
+    for (const Done& done : gone)
+      done();  // The first one may destroy this.
+  });
+}
+
+void PodWorker::CopyStates() {
+  ForEach([this](ContainerRunner& runner, pod::ContainerStatus* status) {
+    if (!status) return;
+    status->state = runner.state();
+    if (record_.processes.contains(runner.name())) status->container_id = "runc://" + runner.id();
+  });
+}
+
+void PodWorker::StopAll(base::Duration grace) {
+  ForEach([grace](ContainerRunner& runner, pod::ContainerStatus*) { runner.Stop(grace); });
+  ScheduleAdvance();
+}
+
+bool PodWorker::AllEnded() const {
+  const auto ended = [](const auto& runner) { return runner->ended(); };
+  return std::all_of(init_.begin(), init_.end(), ended) &&
+         std::all_of(apps_.begin(), apps_.end(), ended);
+}
+
+void PodWorker::Save(PodStore::Done done) {
+  saved_ = record_;
+  environment_.store.Save(record_, std::move(done));
+}
+
+void PodWorker::SaveIfChanged() {
+  if (record_ == saved_) return;
+  Save([&log = environment_.log](const Result<void>& saved) {
+    if (!saved) log.Error("pod record cannot be written", {{"why", saved.error().message()}});
+  });
+}
+
+}  // namespace tenon::kubelet
