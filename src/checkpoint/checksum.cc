@@ -11,13 +11,20 @@ class DumpHash {
  public:
   void Add(std::string_view text) {
     for (char c : text)
-      hash_ = (hash_ ^ static_cast<unsigned char>(c)) * 0x01000193U;
+      AddCharacter(static_cast<unsigned char>(c));
   }
 
   void AddNumber(int64_t number) {
     char digits[20];  // NOLINT(modernize-avoid-c-arrays): std::to_chars fills it.
     auto [end, error] = std::to_chars(std::begin(digits), std::end(digits), number);
     Add({std::begin(digits), end});
+  }
+
+  /// A byte as a number; checkpoints are mostly these.
+  void AddByte(unsigned char byte) {
+    if (byte >= 100) AddCharacter(static_cast<unsigned char>('0' + byte / 100));
+    if (byte >= 10) AddCharacter(static_cast<unsigned char>('0' + byte / 10 % 10));
+    AddCharacter(static_cast<unsigned char>('0' + byte % 10));
   }
 
   /// "[a b]" with `open` and `close` around whatever `add` adds for each item.
@@ -36,6 +43,8 @@ class DumpHash {
   uint32_t value() const { return hash_; }
 
  private:
+  void AddCharacter(unsigned char c) { hash_ = (hash_ ^ c) * 0x01000193U; }
+
   uint32_t hash_ = 0x811C9DC5;
 };
 
@@ -48,7 +57,7 @@ void AddIds(DumpHash& hash, const Ids& ids) {
 
 void AddBytes(DumpHash& hash, const std::optional<std::string>& bytes) {
   if (!bytes) return hash.Add(kNil);
-  hash.AddAll("[", *bytes, [&](char c) { hash.AddNumber(static_cast<unsigned char>(c)); });
+  hash.AddAll("[", *bytes, [&](char c) { hash.AddByte(static_cast<unsigned char>(c)); });
 }
 
 void AddEntry(DumpHash& hash, const Entry& entry) {

@@ -17,30 +17,39 @@ void AppendUnicodeEscape(std::string& out, unsigned value) {
   fmt::format_to(std::back_inserter(out), "\\u{:04x}", value);
 }
 
-/// One ASCII character as Go's encoding/json writes it (since Go 1.22), with its HTML escapes.
-void AppendAscii(std::string& out, char c) {
+/// Whether Go's encoding/json writes this character as it is. Others than ASCII do not count.
+bool IsPlain(char c) {
+  auto byte = static_cast<unsigned char>(c);
+  return byte >= 0x20 && byte < 0x80 &&
+         std::string_view("\"\\<>&").find(c) == std::string_view::npos;
+}
+
+/// An ASCII character that is not plain. Go has \b and \f since 1.22.
+void AppendEscaped(std::string& out, char c) {
   constexpr std::string_view kShort = "\"\\\b\f\n\r\t";
   constexpr std::string_view kLetters = "\"\\bfnrt";
   if (size_t at = kShort.find(c); at != std::string_view::npos) {
     out.push_back('\\');
     out.push_back(kLetters[at]);
-  } else if (static_cast<unsigned char>(c) < 0x20 || c == '<' || c == '>' || c == '&') {
-    AppendUnicodeEscape(out, static_cast<unsigned char>(c));
   } else {
-    out.push_back(c);
+    AppendUnicodeEscape(out, static_cast<unsigned char>(c));
   }
 }
 
 /// A string as Go's encoding/json writes it.
 void AppendText(std::string& out, std::string_view text) {
   out.push_back('"');
-  while (!text.empty()) {
+  for (;;) {
+    auto plain_end = std::find_if_not(text.begin(), text.end(), IsPlain);
+    out.append(text.begin(), plain_end);
+    text.remove_prefix(static_cast<size_t>(plain_end - text.begin()));
+    if (text.empty()) break;
     size_t length = base::Utf8SequenceLength(text);
     std::string_view sequence = text.substr(0, std::max<size_t>(length, 1));
     if (length == 0) {
       AppendUnicodeEscape(out, 0xfffd);
     } else if (length == 1) {
-      AppendAscii(out, text[0]);
+      AppendEscaped(out, text[0]);
     } else if (sequence == "\u2028" || sequence == "\u2029") {
       AppendUnicodeEscape(out, sequence == "\u2028" ? 0x2028 : 0x2029);
     } else {

@@ -24,18 +24,19 @@ bool IsForbiddenControl(unsigned char c) {
 
 SourceText::SourceText(std::string_view text, std::string_view name) : text_(text), name_(name) {
   if (text_.starts_with(kByteOrderMark)) text_.remove_prefix(kByteOrderMark.size());
+  line_end_ = text_.find('\n');
 }
 
 Mark SourceText::MarkAt(size_t offset) {
   offset = std::min(offset, text_.size());
   if (offset < line_start_) {
     line_start_ = 0;
+    line_end_ = text_.find('\n');
     line_ = 1;
   }
-  for (;;) {
-    size_t line_end = text_.find('\n', line_start_);
-    if (line_end >= offset) break;
-    line_start_ = line_end + 1;
+  while (line_end_ < offset) {
+    line_start_ = line_end_ + 1;
+    line_end_ = text_.find('\n', line_start_);
     ++line_;
   }
   return {line_, static_cast<int>(offset - line_start_) + 1};

@@ -30,6 +30,7 @@ class SourceText final {
   std::string_view text_;
   const std::string_view name_;
   size_t line_start_ = 0;
+  size_t line_end_ = 0;  ///< Kept, or each mark in a text of one long line would search it again.
   int line_ = 1;
 };
 
