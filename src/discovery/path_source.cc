@@ -118,6 +118,7 @@ FoundDevice PathSource::MakeDevice(FoundPath found) const {
   device.device_number = DeviceNumber(found);
   found.container_path = ContainerPath(options_, found.host_path);
   found.permissions = options_.permissions;
+  found.unsafe = options_.trust.unsafe;
   device.paths.push_back(std::move(found));
   return device;
 }

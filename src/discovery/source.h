@@ -18,6 +18,7 @@ struct FoundPath {
   host::FileKind kind = host::FileKind::kOther;
   unsigned major = 0;
   unsigned minor = 0;
+  bool unsafe = false;  ///< Trust::unsafe of the rule that found it.
   bool operator==(const FoundPath&) const = default;
 };
 

@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "base/strings.h"
-#include "device/diff.h"
 #include "plugin/socket_name.h"
 #include "wire/messages.h"
 
@@ -11,10 +10,6 @@ namespace tenon::plugin_service {
 namespace {
 
 using State = plugin::Registration::State;
-
-std::string HealthText(const Device& device) {
-  return device.healthy() ? "healthy" : "unhealthy: " + device.reason;
-}
 
 }  // namespace
 
@@ -48,7 +43,6 @@ ResourcePlugin::~ResourcePlugin() {
 }
 
 void ResourcePlugin::Publish(DeviceSetPtr devices) {
-  const DeviceSetPtr before = core_.devices();
   if (auto published = core_.Publish(std::move(devices)); !published) {
     if (publish_error_ != published.error().message())
       context_.log.Error("the device list is refused, the former one stays",
@@ -58,22 +52,10 @@ void ResourcePlugin::Publish(DeviceSetPtr devices) {
   }
   publish_error_.clear();
   metrics_.SetDevices(core_.devices()->devices, core_.list_bytes());
-  RecordChanges(*before, *core_.devices());
 }
 
-void ResourcePlugin::RecordChanges(const DeviceSet& before, const DeviceSet& after) {
-  const DeviceSetDiff diff = Diff(before.devices, after.devices);
-  for (const DeviceId& id : diff.added)
-    Record(id.value, "added, " + HealthText(*FindDevice(after.devices, id.value)));
-  for (const DeviceId& id : diff.removed)
-    Record(id.value, "removed");
-  for (const Device& device : diff.health_changed)
-    Record(device.id.value, HealthText(device));
-}
-
-void ResourcePlugin::Record(std::string device, std::string text) {
-  context_.log.Debug(text, {{"resource", name_}, {"device", device}});
-  events_.Add({context_.clock.WallNow(), name_, std::move(device), std::move(text)});
+void ResourcePlugin::Record(std::string text) {
+  events_.Add({context_.clock.WallNow(), name_, "", std::move(text)});
 }
 
 void ResourcePlugin::OnStateChange(State before, State now) {
@@ -82,17 +64,18 @@ void ResourcePlugin::OnStateChange(State before, State now) {
   if (before == State::kStreaming && now != State::kStopped) metrics_.OnStreamLost();
   std::string text(plugin::StateName(now));
   if (!registration_.detail().empty()) text += ": " + registration_.detail();
-  Record("", std::move(text));
+  context_.log.Debug(text, {{"resource", name_}});
+  Record(std::move(text));
 }
 
 void ResourcePlugin::OnAllocate(const Result<std::string>& ids) {
   if (ids) {
     context_.log.Info("allocated", {{"resource", name_}, {"devices", *ids}});
-    Record("", "allocated " + *ids);
+    Record("allocated " + *ids);
   } else {
     context_.log.Warning("allocation refused",
                          {{"resource", name_}, {"error", ids.error().message()}});
-    Record("", "allocation refused: " + ids.error().message());
+    Record("allocation refused: " + ids.error().message());
   }
 }
 

@@ -25,8 +25,8 @@ class ResourcePlugin final {
     uint64_t seed = 1;          ///< Of the back-off's jitter.
   };
 
-  /// `directory` and `events` outlive the plugin. What happens to devices and to the registration
-  /// goes into `events`.
+  /// `directory` and `events` outlive the plugin. What happens to the registration and to
+  /// allocations goes into `events`.
   ResourcePlugin(const ServiceContext& context, plugin::PluginDirectory& directory,
                  EventRing& events, const Options& options, plugin::PluginHooks hooks);
   ResourcePlugin(const ResourcePlugin&) = delete;
@@ -49,6 +49,7 @@ class ResourcePlugin final {
   void Retire(base::Duration limit, std::function<void()> done);
 
   bool ready() const { return registration_.ready(); }
+  const std::string& endpoint() const { return server_.name(); }  ///< The socket's file name.
   const plugin::Registration& registration() const { return registration_; }
   const plugin::PluginCore& core() const { return core_; }
   base::WallTime since() const { return since_; }  ///< Of the registration's present state.
@@ -58,8 +59,7 @@ class ResourcePlugin final {
  private:
   void OnStateChange(plugin::Registration::State before, plugin::Registration::State now);
   void OnAllocate(const Result<std::string>& ids);
-  void RecordChanges(const DeviceSet& before, const DeviceSet& after);
-  void Record(std::string device, std::string text);
+  void Record(std::string text);
 
   const ServiceContext context_;
   EventRing& events_;

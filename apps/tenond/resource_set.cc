@@ -1,0 +1,155 @@
+#include "tenond/resource_set.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "discovery/path_source.h"
+#include "discovery/resolve.h"
+#include "discovery/virtual_source.h"
+#include "policy/preferred.h"
+
+namespace tenon::tenond {
+namespace {
+
+using plugin_service::ResourcePlugin;
+
+/// How long a kubelet may take to read that a resource is empty.
+constexpr base::Duration kRetireLimit = std::chrono::seconds(2);
+
+/// Any seed does that is not the same on every machine and for every resource.
+uint64_t Seed(const std::string& process_token, const std::string& resource) {
+  return std::hash<std::string>{}(process_token + resource);
+}
+
+}  // namespace
+
+ResourceSet::ResourceSet(const plugin_service::ServiceContext& context,
+                         const Surroundings& surroundings, std::string process_token,
+                         std::vector<std::string> allow_paths)
+    : context_(context),
+      surroundings_(surroundings),
+      process_token_(std::move(process_token)),
+      allow_paths_(std::move(allow_paths)),
+      inventory_(context.clock, context.log, surroundings.events,
+                 [this](const std::string& resource, const DeviceSetPtr& devices) {
+                   auto plugin = plugins_.find(resource);
+                   if (plugin != plugins_.end()) plugin->second->Publish(devices);
+                 }) {}
+
+void ResourceSet::Apply(const config::Config& config) {
+  std::set<std::string> wanted;
+  std::vector<ResourcePlugin*> added;
+  for (const config::ResourceConfig& resource : config.resources) {
+    const std::string& name = resource.name.text();
+    wanted.insert(name);
+    if (plugins_.contains(name)) continue;
+    // The metrics of a resource belong to one plugin at a time.
+    std::erase_if(leaving_, [&name](const Leaving& leaving) { return leaving.name == name; });
+    added.push_back((plugins_[name] = MakePlugin(resource.name)).get());
+  }
+  for (auto next = plugins_.begin(); next != plugins_.end();) {
+    auto at = next++;
+    if (wanted.contains(at->first)) continue;
+    Retire(at->first, std::move(at->second));
+    plugins_.erase(at);
+  }
+  inventory_.Replace(MakeSources(config));
+  for (ResourcePlugin* plugin : added)
+    plugin->Start();
+}
+
+std::unique_ptr<ResourcePlugin> ResourceSet::MakePlugin(const ResourceName& resource) {
+  plugin::PluginHooks hooks;
+  hooks.resolve = [this, name = resource.text()](const Device& device) {
+    return Resolve(name, device);
+  };
+  hooks.preferred = [](const DeviceSet&, const api::PreferredRequest& request) {
+    return policy::PreferInOrder(request);
+  };
+  return std::make_unique<ResourcePlugin>(
+      context_, surroundings_.directory, surroundings_.events,
+      ResourcePlugin::Options{.resource = resource,
+                              .process_token = process_token_,
+                              .seed = Seed(process_token_, resource.text())},
+      std::move(hooks));
+}
+
+discovery::SourcesByResource ResourceSet::MakeSources(const config::Config& config) const {
+  const discovery::Surroundings surroundings{surroundings_.host, surroundings_.file_watch,
+                                             context_.loop.timers(), context_.log};
+  discovery::SourcesByResource sources;
+  for (const config::ResourceConfig& resource : config.resources) {
+    auto& own = sources[resource.name.text()];
+    int counters = 0;
+    for (const config::DeviceRule& rule : resource.devices) {
+      if (const auto* path = std::get_if<config::PathRule>(&rule.source)) {
+        own.push_back(std::make_unique<discovery::PathSource>(
+            surroundings, discovery::PathOptions{.path = path->path,
+                                                 .container_path = path->mount_path,
+                                                 .permissions = path->permissions,
+                                                 .trust = {allow_paths_, path->unsafe}}));
+      } else if (const auto* counter = std::get_if<config::VirtualRule>(&rule.source)) {
+        // "v-0" for the first rule, "v2-0" for the second: docs/ids.md.
+        own.push_back(std::make_unique<discovery::VirtualSource>(discovery::VirtualOptions{
+            .count = counter->count,
+            .prefix = ++counters == 1 ? "v" : "v" + std::to_string(counters)}));
+      }
+    }
+  }
+  return sources;
+}
+
+Result<ContainerAllocation> ResourceSet::Resolve(const std::string& resource,
+                                                 const Device& device) const {
+  const discovery::FoundDevice* found = inventory_.Find(resource, device.id.value);
+  if (found == nullptr) return Error(Code::kNotFound, "it has just been taken away");
+  ContainerAllocation allocation;
+  for (const discovery::FoundPath& path : found->paths) {
+    TENON_TRY(discovery::ResolvedNode resolved,
+              discovery::ResolveDeviceNode(surroundings_.host, path, {allow_paths_, path.unsafe}));
+    if (!resolved.change.empty())
+      context_.log.Warning(resolved.change, {{"resource", resource}, {"path", path.host_path}});
+    allocation.device_nodes.push_back(std::move(resolved.node));
+  }
+  return allocation;
+}
+
+void ResourceSet::Retire(const std::string& name, std::unique_ptr<ResourcePlugin> plugin) {
+  auto slot = leaving_.emplace(leaving_.end(), Leaving{name, std::move(plugin), {}});
+  slot->plugin->Retire(kRetireLimit, [this, slot] {
+    // Not the plugin's end inside its own callback.
+    slot->gone = context_.loop.timers().After(base::Duration::zero(),
+                                              [this, slot] { leaving_.erase(slot); });
+  });
+}
+
+void ResourceSet::Check() {
+  for (auto& [name, plugin] : plugins_)
+    plugin->Check();
+}
+
+void ResourceSet::Drain(base::Duration limit, std::function<void()> done) {
+  if (plugins_.empty()) return done();
+  drained_ = std::move(done);
+  draining_ = plugins_.size();
+  for (auto& [name, plugin] : plugins_) {
+    plugin->Drain(limit, [this] {
+      if (--draining_ == 0) drained_();
+    });
+  }
+}
+
+std::vector<std::string> ResourceSet::NotReady() const {
+  std::vector<std::string> reasons;
+  for (const auto& [name, plugin] : plugins_) {
+    if (plugin->ready()) continue;
+    const plugin::Registration& registration = plugin->registration();
+    std::string reason = name + ": ";
+    reason += plugin::StateName(registration.state());
+    if (!registration.detail().empty()) reason += ": " + registration.detail();
+    reasons.push_back(std::move(reason));
+  }
+  return reasons;
+}
+
+}  // namespace tenon::tenond
