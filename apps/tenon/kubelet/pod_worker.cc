@@ -258,6 +258,7 @@ void PodWorker::FinishDelete() {
       environment_.log.Error("pod directory stays behind", {{"why", removed.error().message()}});
     }
     environment_.log.Info("pod deleted", {{"pod", record_.pod.FullName()}});
+    step_ = Step::kRemoved;
     Answer();
     const std::vector<Done> gone = std::move(gone_);
     for (const Done& done : gone)

@@ -1,0 +1,395 @@
+#include "tenon/kubelet/pods.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <csignal>
+#include <fstream>
+
+#include "base/strings.h"
+#include "tenon/kubelet/fakes_for_test.h"
+
+namespace tenon::kubelet {
+namespace {
+
+using pod::Phase;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using Kind = pod::ContainerState::Kind;
+
+const Pods::Key kCamera = {"default", "camera"};
+
+pod::Pod MakePod(const std::vector<std::string>& init, const std::vector<std::string>& apps) {
+  pod::Pod out{.name = "camera", .uid = "u"};
+  const auto add = [](std::vector<pod::Container>& to, const std::vector<std::string>& names) {
+    for (const std::string& name : names) {
+      to.push_back({.name = name, .image = "image", .command = {"/bin/true"}});
+    }
+  };
+  add(out.init_containers, init);
+  add(out.containers, apps);
+  return out;
+}
+
+std::string Last(const std::vector<std::string>& asked) {
+  return asked.empty() ? "" : asked.back();
+}
+
+struct PodsTest : FakePodWorld {
+  std::unique_ptr<Pods> pods = std::make_unique<Pods>(Environment());
+  int created = 0;
+  int gone = 0;
+
+  Result<void> Create(pod::Pod pod) {
+    return pods->Create({std::move(pod)}, [this](const std::vector<Pods::Key>&) { ++created; });
+  }
+  void CreateAndWait(pod::Pod pod) {
+    const int before = created;
+    ASSERT_TRUE(Create(std::move(pod)));
+    ASSERT_TRUE(Await([&] { return created > before; }));
+  }
+  void Delete(std::chrono::seconds grace) {
+    pods->Delete(kCamera, grace, [this] { ++gone; });
+  }
+  const PodRecord& Record() const { return pods->Find(kCamera)->record(); }
+  const pod::ContainerState& State(size_t i) const { return Record().status.containers[i].state; }
+  bool AwaitPhase(Phase phase) {
+    return Await([this, phase] { return Record().status.phase == phase; });
+  }
+  /// The kubelet is killed and started again.
+  Result<void> Restart() {
+    Settle();  // What was saved is on disk.
+    pods.reset();
+    pods = std::make_unique<Pods>(Environment());
+    runtime.asked.clear();
+    devices.asked.clear();
+    return pods->Load();
+  }
+};
+
+TEST_F(PodsTest, InitContainersRunOneAfterTheOtherAndThenTheOthersTogether) {
+  CreateAndWait(MakePod({"first", "second"}, {"a", "b"}));
+  ASSERT_TRUE(Await([this] { return runtime.Runs("u.first"); }));
+  EXPECT_EQ(Record().status.phase, Phase::kPending);
+  EXPECT_EQ(State(0).reason, "PodInitializing");
+
+  runtime.End("u.first", 0);
+  ASSERT_TRUE(Await([this] { return runtime.Runs("u.second"); }));
+  EXPECT_FALSE(runtime.Knows("u.first"));
+  runtime.End("u.second", 0);
+  ASSERT_TRUE(Await([this] { return runtime.Runs("u.a") && runtime.Runs("u.b"); }));
+  ASSERT_TRUE(AwaitPhase(Phase::kRunning));
+  runtime.End("u.b", 0);
+  runtime.End("u.a", 0);
+
+  ASSERT_TRUE(AwaitPhase(Phase::kSucceeded));
+  EXPECT_EQ(State(0).reason, "Completed");
+  EXPECT_EQ(State(0).exit_code, 0);
+}
+
+TEST_F(PodsTest, AFailedInitContainerFailsThePodAndTheOthersNeverStart) {
+  CreateAndWait(MakePod({"probe"}, {"main"}));
+  ASSERT_TRUE(Await([this] { return runtime.Runs("u.probe"); }));
+
+  runtime.End("u.probe", 4);
+
+  ASSERT_TRUE(AwaitPhase(Phase::kFailed));
+  EXPECT_EQ(Record().status.init_containers[0].state.exit_code, 4);
+  EXPECT_EQ(State(0).kind, Kind::kWaiting);
+  EXPECT_THAT(runtime.asked, ElementsAre("create u.probe", "start u.probe", "delete u.probe"));
+}
+
+TEST_F(PodsTest, AContainerThatFailsFailsThePodOnceAllHaveEnded) {
+  CreateAndWait(MakePod({}, {"a", "b"}));
+  ASSERT_TRUE(Await([this] { return runtime.Runs("u.a") && runtime.Runs("u.b"); }));
+
+  runtime.End("u.a", 3);
+  ASSERT_TRUE(Await([this] { return State(0).kind == Kind::kTerminated; }));
+  EXPECT_EQ(Record().status.phase, Phase::kRunning);
+  runtime.End("u.b", 0);
+
+  ASSERT_TRUE(AwaitPhase(Phase::kFailed));
+  EXPECT_EQ(State(0).reason, "Error");
+}
+
+TEST_F(PodsTest, DevicesAreFreedWhenTheRuntimeHasRemovedTheLastContainerAndNotBefore) {
+  CreateAndWait(MakePod({}, {"main"}));
+  ASSERT_TRUE(Await([this] { return runtime.Runs("u.main"); }));
+  EXPECT_EQ(Record().status.containers[0].allocated_devices[0].device_ids[0], "dev-main");
+  runtime.hold_deletes = true;
+
+  runtime.End("u.main", 0);
+  ASSERT_TRUE(Await([this] { return State(0).kind == Kind::kTerminated; }));
+  EXPECT_EQ(Record().status.phase, Phase::kRunning);
+  EXPECT_THAT(devices.asked, ElementsAre("admit u", "prepare u main"));
+  runtime.ReleaseDeletes();
+
+  ASSERT_TRUE(AwaitPhase(Phase::kSucceeded));
+  EXPECT_THAT(devices.asked, ElementsAre("admit u", "prepare u main", "remove u"));
+  EXPECT_THAT(Record().status.containers[0].allocated_devices, IsEmpty());
+}
+
+TEST_F(PodsTest, APodThatIsRefusedIsFailedForGoodAndNothingOfItIsMade) {
+  devices.refusal = {.reason = "UnexpectedAdmissionError", .message = "Allocate failed due to x"};
+
+  CreateAndWait(MakePod({}, {"main"}));
+
+  EXPECT_EQ(Record().status.phase, Phase::kFailed);
+  EXPECT_EQ(Record().status.reason, "UnexpectedAdmissionError");
+  EXPECT_EQ(Record().status.message, "Pod was rejected: Allocate failed due to x");
+  EXPECT_THAT(Record().status.containers, IsEmpty());
+  EXPECT_THAT(runtime.asked, IsEmpty());
+}
+
+TEST_F(PodsTest, APodWhoseRecordCannotBeWrittenIsRefused) {
+  std::ofstream(pods_directory() + "/u") << "in the way";
+
+  CreateAndWait(MakePod({}, {"main"}));
+
+  EXPECT_EQ(Record().status.phase, Phase::kFailed);
+  EXPECT_THAT(Record().status.message, HasSubstr("/u"));
+  EXPECT_THAT(runtime.asked, IsEmpty());
+}
+
+TEST_F(PodsTest, WhatCanBeMendedIsShownAndTriedAgain) {
+  devices.prepare_error = "device node at \"/dev/x\": gone";
+  CreateAndWait(MakePod({}, {"main"}));
+  ASSERT_TRUE(Await([this] { return State(0).reason == "CreateContainerConfigError"; }));
+  EXPECT_EQ(State(0).message, "device node at \"/dev/x\": gone");
+  EXPECT_EQ(Record().status.phase, Phase::kPending);
+
+  devices.prepare_error.clear();
+
+  ASSERT_TRUE(Await([this] { return runtime.Runs("u.main"); }));
+}
+
+TEST_F(PodsTest, AnImageThatIsMissingIsWaitedFor) {
+  pod::Pod pod = MakePod({}, {"main"});
+  pod.containers[0].image = "later";
+  CreateAndWait(std::move(pod));
+  ASSERT_TRUE(Await([this] { return State(0).reason == "ErrImageNeverPull"; }));
+  EXPECT_THAT(State(0).message, HasSubstr("\"later\" is not present"));
+
+  MakeImage("later");
+
+  ASSERT_TRUE(Await([this] { return runtime.Runs("u.main"); }));
+}
+
+TEST_F(PodsTest, AContainerThatCannotBeMadeOrStartedHasFailed) {
+  for (auto* error : {&runtime.create_error, &runtime.start_error}) {
+    *error = "exec: no such file";
+    CreateAndWait(MakePod({}, {"main"}));
+
+    ASSERT_TRUE(AwaitPhase(Phase::kFailed));
+    EXPECT_EQ(State(0).reason, "StartError");
+    EXPECT_EQ(State(0).exit_code, 128);
+    EXPECT_EQ(State(0).message, "exec: no such file");
+    EXPECT_FALSE(runtime.Knows("u.main"));
+    error->clear();
+    Delete(std::chrono::seconds(0));
+    ASSERT_TRUE(Await([this] { return !pods->Find(kCamera); }));
+  }
+}
+
+TEST_F(PodsTest, AContainerThatEndsBeforeItsStartIsAnsweredHasRun) {
+  runtime.end_at_start = 5;
+
+  CreateAndWait(MakePod({}, {"main"}));
+
+  ASSERT_TRUE(AwaitPhase(Phase::kFailed));
+  EXPECT_EQ(State(0).exit_code, 5);
+  EXPECT_EQ(State(0).reason, "Error");
+}
+
+TEST_F(PodsTest, DeletingEndsTheContainersFreesTheDevicesAndLeavesNothing) {
+  CreateAndWait(MakePod({}, {"main"}));
+  ASSERT_TRUE(Await([this] { return runtime.Runs("u.main"); }));
+
+  Delete(std::chrono::seconds(30));
+  Delete(std::chrono::seconds(30));
+  ASSERT_TRUE(Await([this] { return gone == 2; }));
+
+  EXPECT_EQ(pods->Find(kCamera), nullptr);
+  EXPECT_FALSE(runtime.Knows("u.main"));
+  EXPECT_THAT(devices.asked, ::testing::Contains("remove u"));
+  EXPECT_FALSE(std::filesystem::exists(pods_directory() + "/u"));
+}
+
+TEST_F(PodsTest, AContainerThatIgnoresSigtermIsKilledAfterTheGraceAndAShorterOneHolds) {
+  runtime.ignore_sigterm = true;
+  CreateAndWait(MakePod({}, {"main"}));
+  ASSERT_TRUE(Await([this] { return runtime.Runs("u.main"); }));
+
+  Delete(std::chrono::seconds(3600));
+  Settle();
+  EXPECT_EQ(gone, 0);
+  Delete(std::chrono::seconds(0));
+
+  ASSERT_TRUE(Await([this] { return gone == 2; }));
+}
+
+TEST_F(PodsTest, APodCanBeDeletedAtEveryStepOfItsStart) {
+  // Each turn of the loop takes the pod a little further.
+  for (int turns = 0; turns < 30; ++turns) {
+    SCOPED_TRACE(turns);
+    ASSERT_TRUE(Create(MakePod({"first"}, {"main"})));
+    for (int i = 0; i < turns; ++i)
+      Turn();
+    const int before = gone;
+
+    Delete(std::chrono::seconds(0));
+
+    ASSERT_TRUE(Await([this, before] { return gone == before + 1; }));
+    EXPECT_EQ(pods->Find(kCamera), nullptr);
+    EXPECT_THAT(runtime.known(), IsEmpty());
+  }
+  EXPECT_EQ(created, 30);
+}
+
+TEST_F(PodsTest, ANameOrUidThatIsTakenIsRefused) {
+  CreateAndWait(MakePod({}, {"main"}));
+  pod::Pod other = MakePod({}, {"main"});
+  other.name = "other";
+
+  EXPECT_EQ(Create(MakePod({}, {"main"})).error().message(), "pod default/camera already exists");
+  EXPECT_EQ(Create(std::move(other)).error().message(),
+            "pod default/other: another pod has the uid u");
+  EXPECT_EQ(pods->all().size(), 1u);
+}
+
+TEST_F(PodsTest, WithoutARuntimePodsAreAdmittedAndWait) {
+  pods = std::make_unique<Pods>(Environment(/*with_runtime=*/false));
+
+  CreateAndWait(MakePod({}, {"main"}));
+  Settle();
+
+  EXPECT_EQ(Record().status.phase, Phase::kPending);
+  EXPECT_THAT(State(0).message, HasSubstr("--runtime none"));
+  Delete(std::chrono::seconds(30));
+  ASSERT_TRUE(Await([this] { return gone == 1; }));
+}
+
+TEST_F(PodsTest, ARestartLeavesRunningContainersAloneAndSeesThemEnd) {
+  CreateAndWait(MakePod({"first"}, {"main"}));
+  ASSERT_TRUE(Await([this] { return runtime.Runs("u.first"); }));
+  runtime.End("u.first", 0);
+  ASSERT_TRUE(Await([this] { return runtime.Runs("u.main"); }));
+  ASSERT_TRUE(AwaitPhase(Phase::kRunning));
+  const base::WallTime started = State(0).started_at;
+
+  ASSERT_TRUE(Restart());
+  ASSERT_TRUE(
+      Await([this] { return !devices.asked.empty() && devices.asked.back() != "retain u"; }));
+
+  EXPECT_THAT(devices.asked, ElementsAre("retain u", "admit u running main"));
+  EXPECT_THAT(runtime.asked, Not(::testing::Contains("create u.main")));
+  EXPECT_EQ(State(0).kind, Kind::kRunning);
+  EXPECT_EQ(base::FormatRfc3339(State(0).started_at), base::FormatRfc3339(started));
+  runtime.End("u.main", 0);
+  ASSERT_TRUE(AwaitPhase(Phase::kSucceeded));
+}
+
+TEST_F(PodsTest, AContainerThatEndedWhileNobodyLookedHasAnUnknownStatus) {
+  CreateAndWait(MakePod({}, {"main"}));
+  ASSERT_TRUE(Await([this] { return runtime.Runs("u.main"); }));
+  ASSERT_TRUE(AwaitPhase(Phase::kRunning));
+  Settle();
+  pods.reset();
+  runtime.End("u.main", 0);
+
+  ASSERT_TRUE(Restart());
+
+  ASSERT_TRUE(AwaitPhase(Phase::kFailed));
+  EXPECT_EQ(State(0).reason, "ContainerStatusUnknown");
+  EXPECT_EQ(State(0).exit_code, 137);
+  EXPECT_FALSE(runtime.Knows("u.main"));
+  EXPECT_TRUE(Await([this] { return Last(devices.asked) == "remove u"; }));
+}
+
+TEST_F(PodsTest, AContainerThatWasMadeAndNotStartedIsMadeAnew) {
+  runtime.hold_starts = true;
+  CreateAndWait(MakePod({}, {"main"}));
+  ASSERT_TRUE(Await([this] { return Last(runtime.asked) == "start u.main"; }));
+
+  runtime.hold_starts = false;
+  ASSERT_TRUE(Restart());
+  ASSERT_TRUE(Await([this] { return runtime.Runs("u.main"); }));
+
+  EXPECT_THAT(runtime.asked,
+              ElementsAre("query u.main", "delete u.main", "create u.main", "start u.main"));
+}
+
+TEST_F(PodsTest, APodThatIsRefusedAfterARestartIsEnded) {
+  CreateAndWait(MakePod({}, {"main"}));
+  ASSERT_TRUE(AwaitPhase(Phase::kRunning));
+  devices.refusal = {.reason = "UnexpectedAdmissionError", .message = "gone"};
+
+  ASSERT_TRUE(Restart());
+
+  ASSERT_TRUE(AwaitPhase(Phase::kFailed));
+  ASSERT_TRUE(Await([this] { return !runtime.Knows("u.main"); }));
+  ASSERT_TRUE(Await([this] { return Last(devices.asked) == "remove u"; }));
+  EXPECT_EQ(Record().status.reason, "UnexpectedAdmissionError");
+}
+
+TEST_F(PodsTest, ADeletionGoesOnAfterARestart) {
+  runtime.ignore_sigterm = true;
+  pod::Pod pod = MakePod({}, {"main"});
+  pod.termination_grace = std::chrono::seconds(0);
+  CreateAndWait(std::move(pod));
+  ASSERT_TRUE(AwaitPhase(Phase::kRunning));
+  Delete(std::chrono::seconds(3600));
+
+  ASSERT_TRUE(Restart());
+
+  ASSERT_TRUE(Await([this] { return pods->all().empty(); }));
+  EXPECT_THAT(runtime.known(), IsEmpty());
+  EXPECT_FALSE(std::filesystem::exists(pods_directory() + "/u"));
+}
+
+TEST_F(PodsTest, EndedPodsAreKeptOverARestartWithoutTheirDevices) {
+  CreateAndWait(MakePod({}, {"main"}));
+  ASSERT_TRUE(Await([this] { return runtime.Runs("u.main"); }));
+  runtime.End("u.main", 9);
+  ASSERT_TRUE(AwaitPhase(Phase::kFailed));
+
+  ASSERT_TRUE(Restart());
+  Settle();
+
+  EXPECT_EQ(Record().status.phase, Phase::kFailed);
+  EXPECT_EQ(State(0).exit_code, 9);
+  EXPECT_THAT(devices.asked, ::testing::Contains("retain"));
+  EXPECT_THAT(devices.asked, Not(::testing::Contains(HasSubstr("admit"))));
+}
+
+TEST_F(PodsTest, APodWhoseRecordIsBrokenIsRemovedWithItsContainers) {
+  CreateAndWait(MakePod({}, {"main"}));
+  ASSERT_TRUE(AwaitPhase(Phase::kRunning));
+  Settle();
+  std::ofstream(pods_directory() + "/u/record.json") << "{";
+
+  ASSERT_TRUE(Restart());
+  ASSERT_TRUE(Await([this] { return !std::filesystem::exists(pods_directory() + "/u"); }));
+
+  EXPECT_THAT(runtime.known(), IsEmpty());
+  EXPECT_THAT(devices.asked, ElementsAre("retain u", "remove u"));
+  EXPECT_TRUE(pods->all().empty());
+}
+
+TEST_F(PodsTest, WithoutARuntimeContainersThatMayRunAreNotForgotten) {
+  CreateAndWait(MakePod({}, {"main"}));
+  ASSERT_TRUE(AwaitPhase(Phase::kRunning));
+  Settle();
+
+  pods = std::make_unique<Pods>(Environment(/*with_runtime=*/false));
+  const auto loaded = pods->Load();
+
+  EXPECT_EQ(loaded.error().code(), Code::kFailedPrecondition);
+  EXPECT_THAT(loaded.error().message(), HasSubstr("default/camera"));
+  EXPECT_TRUE(runtime.Runs("u.main"));
+}
+
+}  // namespace
+}  // namespace tenon::kubelet
