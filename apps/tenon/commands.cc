@@ -4,8 +4,12 @@ namespace tenon::cli {
 
 const std::vector<Command>& Commands() {
   static const std::vector<Command> kCommands = {
-      {"kubelet", "run a device manager that behaves as the kubelet's does", AddKubeletCommand},
-      {"version", "print the version", AddVersionCommand},
+      {"status", "Show what tenond offers, how it stands and who holds it", AddStatusCommand},
+      {"kubelet", "Run a device manager that behaves as the kubelet's does", AddKubeletCommand},
+      {"node", "Show capacity and allocatable of a 'tenon kubelet'", AddNodeCommand},
+      {"pod", "Run pods on a 'tenon kubelet'", AddPodCommand},
+      {"run", "Run one program in a container that is given devices", AddRunCommand},
+      {"version", "Print the version", AddVersionCommand},
   };
   return kCommands;
 }

@@ -33,6 +33,10 @@ struct Command {
 const std::vector<Command>& Commands();
 
 RunFn AddKubeletCommand(CLI::App& app);
+RunFn AddNodeCommand(CLI::App& app);
+RunFn AddPodCommand(CLI::App& app);
+RunFn AddRunCommand(CLI::App& app);
+RunFn AddStatusCommand(CLI::App& app);
 RunFn AddVersionCommand(CLI::App& app);
 
 }  // namespace tenon::cli

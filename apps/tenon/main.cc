@@ -3,11 +3,12 @@
 #include <csignal>
 #include <map>
 #include <numeric>
+#include <optional>
 #include <string>
 #include <vector>
 
-#include "base/strings.h"
 #include "tenon/commands.h"
+#include "tenon/help_format.h"
 #include "tenon/terminal.h"
 
 namespace tenon::cli {
@@ -28,22 +29,29 @@ size_t EditDistance(std::string_view a, std::string_view b) {
   return row.back();
 }
 
-bool IsCommand(std::string_view word) {
-  return std::any_of(Commands().begin(), Commands().end(),
-                     [word](const Command& command) { return command.name == word; });
+std::vector<const CLI::App*> SubcommandsOf(const CLI::App& app) {
+  return app.get_subcommands([](const CLI::App*) { return true; });
 }
 
-/// "'statsu' is no command of tenon; did you mean 'status'?"
-std::string UnknownCommand(std::string_view word) {
-  const auto& commands = Commands();
-  auto nearest = std::min_element(commands.begin(), commands.end(),
-                                  [word](const Command& a, const Command& b) {
-                                    return EditDistance(word, a.name) < EditDistance(word, b.name);
-                                  });
-  std::string text = "'" + base::EscapeForLine(word) + "' is no command of tenon; ";
-  if (EditDistance(word, nearest->name) <= 2)
-    return text + "did you mean '" + std::string(nearest->name) + "'?";
-  return text + "'tenon --help' lists them";
+/// The first word that should be the name of a command and is not: "'statsu' is no command of
+/// tenon; did you mean 'status'?".
+std::optional<std::string> UnknownCommand(const CLI::App* app, int argc, char** argv) {
+  for (int i = 1; i < argc && argv[i][0] != '-'; ++i) {
+    const std::string word = argv[i];
+    auto commands = SubcommandsOf(*app);
+    if (commands.empty()) return std::nullopt;
+    auto nearest = std::min_element(commands.begin(), commands.end(), [&word](auto* a, auto* b) {
+      return EditDistance(word, a->get_name()) < EditDistance(word, b->get_name());
+    });
+    size_t distance = EditDistance(word, (*nearest)->get_name());
+    if (distance > 0) {
+      std::string text = "'" + word + "' is no command of " + app->get_name() + "; ";
+      if (distance <= 2) return text + "did you mean '" + (*nearest)->get_name() + "'?";
+      return text + "'" + app->get_name() + " --help' lists them";
+    }
+    app = *nearest;
+  }
+  return std::nullopt;
 }
 
 /// "tenon pod apply" for what was being read when the command line turned out wrong.
@@ -59,7 +67,11 @@ int ReportParseError(const CLI::App& app, const CLI::ParseError& error) {
     Print(app.help());
     return kExitOk;
   }
-  PrintError(std::string(error.what()) + "; see '" + Deepest(app) + " --help'");
+  std::string text = error.what();
+  // The library begins with a capital where the text is not the user's word.
+  if (text.starts_with("A ") || text.starts_with("The "))
+    text[0] = static_cast<char>(text[0] - 'A' + 'a');
+  PrintError(text + "; see '" + Deepest(app) + " --help'");
   return kExitUsage;
 }
 
@@ -67,20 +79,19 @@ int Main(int argc, char** argv) {
   // A pipe that is closed early is an error of write(), not the end of the process.
   std::signal(SIGPIPE, SIG_IGN);
   CLI::App app("Joins devices to pods: the Kubernetes device-plugin system.", "tenon");
-  app.get_formatter()->column_width(28);
-  app.get_formatter()->label("SUBCOMMAND", "COMMAND");
-  app.get_formatter()->label("Subcommands", "Commands");
+  UseHelpFormat(app);
   app.require_subcommand(1);
   std::map<const CLI::App*, RunFn> runs;
   for (const Command& command : Commands()) {
     CLI::App* sub = app.add_subcommand(std::string(command.name), std::string(command.summary));
+    sub->group("Commands");
     runs[sub] = command.add(*sub);
   }
   app.footer(
       "'tenon COMMAND --help' tells more about one of them.\n"
       "Exit codes: 0 done, 1 failed, 2 wrong command line.");
-  if (argc > 1 && argv[1][0] != '-' && !IsCommand(argv[1])) {
-    PrintError(UnknownCommand(argv[1]));
+  if (auto unknown = UnknownCommand(&app, argc, argv)) {
+    PrintError(*unknown);
     return kExitUsage;
   }
   try {

@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <string>
 
+#include "base/strings.h"
 #include "tenon/commands.h"
 
 namespace tenon::cli {
@@ -12,8 +13,10 @@ void Print(std::string_view text) {
 }
 
 void PrintError(std::string_view text) {
-  std::string line = "tenon: " + std::string(text) + "\n";
-  std::fwrite(line.data(), 1, line.size(), stderr);
+  for (std::string_view part : base::Split(text, '\n')) {
+    std::string line = "tenon: " + base::EscapeForLine(part) + "\n";
+    std::fwrite(line.data(), 1, line.size(), stderr);
+  }
 }
 
 int Fail(const Error& error) {

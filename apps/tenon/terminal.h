@@ -9,7 +9,8 @@ namespace tenon::cli {
 /// Writes to standard output; what fails is found by FlushOutput().
 void Print(std::string_view text);
 
-/// Writes "tenon: text" as one line to standard error.
+/// Writes "tenon: text" to standard error, each line of it so; what a terminal would take for a
+/// command is escaped.
 void PrintError(std::string_view text);
 
 /// PrintError() of the error's message. Returns: kExitFailed, so that a command can end with it.

@@ -123,8 +123,8 @@ void EventLoop::Run() {
 bool EventLoop::RunUntil(const std::function<bool()>& done, base::Duration limit) {
   base::MonotonicTime end = clock_.Now() + limit;
   while (!done()) {
-    if (clock_.Now() >= end) return false;
     Turn(end);
+    if (clock_.Now() >= end) return done();
   }
   return true;
 }

@@ -98,6 +98,7 @@ class EventLoop final {
   void Stop() { stopped_ = true; }
 
   /// Runs turns until `done` holds or `limit` has passed by the clock; returns what `done` says.
+  /// With a limit of zero it is one turn without waiting, after which timers know the time.
   /// For programs with one thing to wait for, and for tests.
   bool RunUntil(const std::function<bool()>& done, base::Duration limit);
 

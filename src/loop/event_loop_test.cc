@@ -38,6 +38,16 @@ TEST_F(EventLoopTest, CallsBackWhileADescriptorIsReadable) {
   EXPECT_TRUE(loop->RunUntil([&] { return calls == 3; }, seconds(5)));
 }
 
+TEST_F(EventLoopTest, ALimitOfZeroIsOneTurn) {
+  bool called = false;
+  auto watch = loop->WatchFd(in.get(), kReadable, [&](unsigned) { called = true; });
+  WriteByte();
+
+  EXPECT_FALSE(loop->RunUntil([] { return false; }, seconds(0)));
+
+  EXPECT_TRUE(called);
+}
+
 TEST_F(EventLoopTest, ReportsThatThePeerIsGone) {
   unsigned seen = 0;
   auto watch = loop->WatchFd(in.get(), kReadable, [&](unsigned events) { seen = events; });

@@ -1,0 +1,30 @@
+#include "tenon/options.h"
+
+#include <CLI/CLI.hpp>
+#include <map>
+
+namespace tenon::cli {
+
+void AddOutputOption(CLI::App& app, OutputFormat& format) {
+  const std::map<std::string, OutputFormat> formats = {{"table", OutputFormat::kTable},
+                                                       {"json", OutputFormat::kJson}};
+  app.add_option_function<std::string>(
+         "-o,--output", [&format, formats](const std::string& name) { format = formats.at(name); },
+         "table for people or json for programs")
+      ->type_name("FORMAT")
+      ->check(CLI::IsMember({"table", "json"}).description(""))
+      ->default_str("table");
+}
+
+void AddKubeletDirOption(CLI::App& app, std::string& directory) {
+  directory = "/run/tenon/kubelet";
+  app.add_option("--kubelet-dir", directory, "Directory of the 'tenon kubelet' to talk to")
+      ->type_name("DIR")
+      ->capture_default_str();
+}
+
+void AddNamespaceOption(CLI::App& app, std::string& name, const std::string& help) {
+  app.add_option("-n,--namespace", name, help)->type_name("NAMESPACE");
+}
+
+}  // namespace tenon::cli

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <string>
+
+namespace CLI {
+class App;
+}
+
+namespace tenon::cli {
+
+enum class OutputFormat {
+  kTable,  ///< For people; may change.
+  kJson,   ///< For programs; fields are only ever added.
+};
+
+/// -o, --output.
+void AddOutputOption(CLI::App& app, OutputFormat& format);
+
+/// --kubelet-dir, the directory of `tenon kubelet`.
+void AddKubeletDirOption(CLI::App& app, std::string& directory);
+
+/// -n, --namespace.
+void AddNamespaceOption(CLI::App& app, std::string& name, const std::string& help);
+
+}  // namespace tenon::cli

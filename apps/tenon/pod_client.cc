@@ -1,0 +1,95 @@
+#include "tenon/pod_client.h"
+
+#include <utility>
+
+#include "base/strings.h"
+#include "tenon/json_view.h"
+
+namespace tenon::cli {
+namespace {
+
+/// Plugins are asked inside these calls, and each may take its time.
+constexpr base::Duration kAdmission = std::chrono::minutes(5);
+constexpr base::Duration kDeletion = std::chrono::minutes(5);
+constexpr int kLogWaitSeconds = 10;
+/// Between looks at a pod that has nothing to tell yet.
+constexpr base::Duration kPause = std::chrono::milliseconds(100);
+
+Error Interrupted() {
+  return {Code::kUnavailable, "interrupted"};
+}
+
+}  // namespace
+
+PodKey KeyOf(const Value& pod) {
+  return {.namespace_name = TextAt(pod, {"metadata", "namespace"}),
+          .name = TextAt(pod, {"metadata", "name"})};
+}
+
+bool IsTerminal(const Value& pod) {
+  std::string phase = TextAt(pod, {"status", "phase"});
+  return phase == "Succeeded" || phase == "Failed";
+}
+
+std::string PhaseLine(const Value& pod) {
+  PodKey key = KeyOf(pod);
+  std::string line = key.namespace_name + "/" + key.name;
+  for (std::string_view field : {"phase", "reason", "message"}) {
+    std::string text = TextAt(pod, {"status", field});
+    if (!text.empty()) line += ": " + text;
+  }
+  return line;
+}
+
+Result<std::vector<Value>> CreatePods(ControlClient& client, const std::string& manifest) {
+  TENON_TRY(
+      Value answer,
+      client.CallJson({.method = "POST", .path = "/api/v1/pods", .body = manifest}, kAdmission));
+  return ItemsAt(answer, {"items"});
+}
+
+Result<Value> GetPod(ControlClient& client, const PodKey& key) {
+  return client.CallJson({.path = key.Path()});
+}
+
+Result<void> DeletePod(ControlClient& client, const PodKey& key, int grace_seconds) {
+  admin::HttpRequest request{.method = "DELETE", .path = key.Path()};
+  if (grace_seconds >= 0) request.query["grace"] = std::to_string(grace_seconds);
+  auto answer = client.Call(request, kDeletion + std::chrono::seconds(std::max(grace_seconds, 0)));
+  if (!answer) return std::move(answer).error();
+  return {};
+}
+
+Result<Value> WaitForEnd(ControlClient& client, const PodKey& key) {
+  for (;;) {
+    TENON_TRY(Value pod, GetPod(client, key));
+    if (IsTerminal(pod)) return pod;
+    if (!client.Sleep(kPause)) return Interrupted();
+  }
+}
+
+Result<void> ReadLog(ControlClient& client, const PodKey& key, const std::string& container,
+                     bool follow, const std::function<void(std::string_view)>& write) {
+  admin::HttpRequest request{.path = key.Path() + "/log"};
+  if (!container.empty()) request.query["container"] = container;
+  size_t offset = 0;
+  bool ended = !follow;
+  for (;;) {
+    request.query["offset"] = std::to_string(offset);
+    request.query["wait"] = std::to_string(ended ? 0 : kLogWaitSeconds);
+    TENON_TRY(admin::HttpResponse log,
+              client.Call(request, std::chrono::seconds(kLogWaitSeconds + 30)));
+    if (!log.body.empty()) {
+      offset += log.body.size();
+      write(log.body);
+      continue;
+    }
+    if (ended) return {};
+    // The end is looked at before the last read, so that nothing written in between is lost.
+    TENON_TRY(Value pod, GetPod(client, key));
+    ended = IsTerminal(pod);
+    if (!ended && !client.Sleep(kPause)) return Interrupted();
+  }
+}
+
+}  // namespace tenon::cli

@@ -1,0 +1,105 @@
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "base/strings.h"
+#include "tenon/commands.h"
+#include "tenon/control_client.h"
+#include "tenon/json_view.h"
+#include "tenon/options.h"
+#include "tenon/table.h"
+#include "tenon/terminal.h"
+
+namespace tenon::cli {
+namespace {
+
+struct StatusOptions {
+  std::string control = "/run/tenon/tenond.sock";
+  OutputFormat output = OutputFormat::kTable;
+};
+
+/// "default/meter/main", for each container that holds the device.
+std::string Holders(const Value& device) {
+  std::vector<std::string> names;
+  for (const Value& holder : ItemsAt(device, {"heldBy"})) {
+    names.push_back(TextAt(holder, {"namespace"}) + "/" + TextAt(holder, {"pod"}) + "/" +
+                    TextAt(holder, {"container"}));
+  }
+  return base::Join(names, ",");
+}
+
+std::string Paths(const Value& device) {
+  std::vector<std::string> paths;
+  for (const Value& node : ItemsAt(device, {"deviceNodes"}))
+    paths.push_back(TextAt(node, {"path"}));
+  return base::Join(paths, ",");
+}
+
+std::vector<std::string> ResourceRow(const Value& resource) {
+  size_t healthy = 0;
+  size_t held = 0;
+  std::vector<Value> devices = ItemsAt(resource, {"devices"});
+  for (const Value& device : devices) {
+    if (TextAt(device, {"health"}) == "Healthy") ++healthy;
+    if (!ItemsAt(device, {"heldBy"}).empty()) ++held;
+  }
+  return {TextAt(resource, {"name"}),
+          TextAt(resource, {"state"}),
+          ShortTime(TextAt(resource, {"since"})),
+          std::to_string(devices.size()),
+          std::to_string(healthy),
+          std::to_string(held),
+          TextAt(resource, {"detail"})};
+}
+
+std::string Render(const Value& status) {
+  Table resources({"NAME", "STATE", "SINCE", "DEVICES", "HEALTHY", "HELD", "DETAIL"});
+  Table devices({"RESOURCE", "DEVICE", "HEALTH", "SINCE", "PATHS", "HELD BY", "REASON"});
+  for (const Value& resource : ItemsAt(status, {"resources"})) {
+    resources.Add(ResourceRow(resource));
+    for (const Value& device : ItemsAt(resource, {"devices"})) {
+      devices.Add({TextAt(resource, {"name"}), TextAt(device, {"id"}), TextAt(device, {"health"}),
+                   ShortTime(TextAt(device, {"since"})), Paths(device), Holders(device),
+                   TextAt(device, {"reason"})});
+    }
+  }
+  Table events({"TIME", "RESOURCE", "DEVICE", "EVENT"});
+  for (const Value& event : ItemsAt(status, {"events"})) {
+    events.Add({ShortTime(TextAt(event, {"time"})), TextAt(event, {"resource"}),
+                TextAt(event, {"device"}), TextAt(event, {"text"})});
+  }
+  std::string out = "tenond " + base::EscapeForLine(TextAt(status, {"version"})) + ", " +
+                    (TextAt(status, {"ready"}) == "true" ? "ready" : "not ready") +
+                    ", running since " +
+                    base::EscapeForLine(ShortTime(TextAt(status, {"startedAt"}))) + "\n\n";
+  out += resources.Render();
+  if (!devices.empty()) out += "\n" + devices.Render();
+  if (!events.empty()) out += "\n" + events.Render();
+  return out;
+}
+
+int Run(const StatusOptions& options) {
+  auto client =
+      ControlClient::Create({.path = options.control, .daemon = "tenond", .option = "--control"});
+  if (!client) return Fail(client.error());
+  auto status = (*client)->CallJson({.path = "/api/v1/status"});
+  if (!status) return Fail(status.error());
+  Print(options.output == OutputFormat::kJson ? ToJsonText(*status) : Render(*status));
+  return kExitOk;
+}
+
+}  // namespace
+
+RunFn AddStatusCommand(CLI::App& app) {
+  auto options = std::make_shared<StatusOptions>();
+  app.add_option("--control", options->control, "Control socket of the tenond to ask")
+      ->type_name("PATH")
+      ->capture_default_str();
+  AddOutputOption(app, options->output);
+  app.footer(
+      "Examples:\n"
+      "  tenon status\n"
+      "  tenon status -o json | jq '.resources[].devices[] | select(.health != \"Healthy\")'");
+  return [options] { return Run(*options); };
+}
+
+}  // namespace tenon::cli
