@@ -32,6 +32,7 @@ struct Command {
 /// All subcommands in the order in which the help shows them.
 const std::vector<Command>& Commands();
 
+RunFn AddCheckCommand(CLI::App& app);
 RunFn AddKubeletCommand(CLI::App& app);
 RunFn AddNodeCommand(CLI::App& app);
 RunFn AddPodCommand(CLI::App& app);

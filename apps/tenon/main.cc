@@ -36,6 +36,7 @@ std::vector<const CLI::App*> SubcommandsOf(const CLI::App& app) {
 /// The first word that should be the name of a command and is not: "'statsu' is no command of
 /// tenon; did you mean 'status'?".
 std::optional<std::string> UnknownCommand(const CLI::App* app, int argc, char** argv) {
+  std::string path = app->get_name();
   for (int i = 1; i < argc && argv[i][0] != '-'; ++i) {
     const std::string word = argv[i];
     auto commands = SubcommandsOf(*app);
@@ -45,11 +46,12 @@ std::optional<std::string> UnknownCommand(const CLI::App* app, int argc, char** 
     });
     size_t distance = EditDistance(word, (*nearest)->get_name());
     if (distance > 0) {
-      std::string text = "'" + word + "' is no command of " + app->get_name() + "; ";
+      std::string text = "'" + word + "' is no command of " + path + "; ";
       if (distance <= 2) return text + "did you mean '" + (*nearest)->get_name() + "'?";
-      return text + "'" + app->get_name() + " --help' lists them";
+      return text + "'" + path + " --help' lists them";
     }
     app = *nearest;
+    path += " " + word;
   }
   return std::nullopt;
 }
@@ -68,9 +70,8 @@ int ReportParseError(const CLI::App& app, const CLI::ParseError& error) {
     return kExitOk;
   }
   std::string text = error.what();
-  // The library begins with a capital where the text is not the user's word.
-  if (text.starts_with("A ") || text.starts_with("The "))
-    text[0] = static_cast<char>(text[0] - 'A' + 'a');
+  if (text == "A subcommand is required") text = "a command is required";
+  if (text.starts_with("The ")) text[0] = 't';
   PrintError(text + "; see '" + Deepest(app) + " --help'");
   return kExitUsage;
 }

@@ -27,4 +27,10 @@ void AddNamespaceOption(CLI::App& app, std::string& name, const std::string& hel
   app.add_option("-n,--namespace", name, help)->type_name("NAMESPACE");
 }
 
+void AddAllowPathOption(CLI::App& app, std::vector<std::string>& prefixes) {
+  app.add_option("--allow-path", prefixes, "What rules may reach beside /dev; may be repeated")
+      ->type_name("PREFIX")
+      ->allow_extra_args(false);
+}
+
 }  // namespace tenon::cli

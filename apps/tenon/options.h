@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 namespace CLI {
 class App;
@@ -21,5 +22,8 @@ void AddKubeletDirOption(CLI::App& app, std::string& directory);
 
 /// -n, --namespace.
 void AddNamespaceOption(CLI::App& app, std::string& name, const std::string& help);
+
+/// --allow-path, as tenond has it.
+void AddAllowPathOption(CLI::App& app, std::vector<std::string>& prefixes);
 
 }  // namespace tenon::cli

@@ -13,6 +13,7 @@ void Print(std::string_view text) {
 }
 
 void PrintError(std::string_view text) {
+  FlushOutput();  // So that on a terminal both stand in the order in which they were said.
   for (std::string_view part : base::Split(text, '\n')) {
     std::string line = "tenon: " + base::EscapeForLine(part) + "\n";
     std::fwrite(line.data(), 1, line.size(), stderr);
