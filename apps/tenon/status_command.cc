@@ -51,6 +51,15 @@ std::vector<std::string> ResourceRow(const Value& resource) {
           TextAt(resource, {"detail"})};
 }
 
+/// "tenond 0.1.0, ready, running since 2026-01-01T00:00:00Z".
+std::string Headline(const Value& status) {
+  std::string out = "tenond " + TextAt(status, {"version"});
+  out += TextAt(status, {"ready"}) == "true" ? ", ready" : ", not ready";
+  std::string started = ShortTime(TextAt(status, {"startedAt"}));
+  if (!started.empty()) out += ", running since " + started;
+  return base::EscapeForLine(out);
+}
+
 std::string Render(const Value& status) {
   Table resources({"NAME", "STATE", "SINCE", "DEVICES", "HEALTHY", "HELD", "DETAIL"});
   Table devices({"RESOURCE", "DEVICE", "HEALTH", "SINCE", "PATHS", "HELD BY", "REASON"});
@@ -67,10 +76,7 @@ std::string Render(const Value& status) {
     events.Add({ShortTime(TextAt(event, {"time"})), TextAt(event, {"resource"}),
                 TextAt(event, {"device"}), TextAt(event, {"text"})});
   }
-  std::string out = "tenond " + base::EscapeForLine(TextAt(status, {"version"})) + ", " +
-                    (TextAt(status, {"ready"}) == "true" ? "ready" : "not ready") +
-                    ", running since " +
-                    base::EscapeForLine(ShortTime(TextAt(status, {"startedAt"}))) + "\n\n";
+  std::string out = Headline(status) + "\n\n";
   out += resources.Render();
   if (!devices.empty()) out += "\n" + devices.Render();
   if (!events.empty()) out += "\n" + events.Render();

@@ -1,0 +1,46 @@
+#include <gmock/gmock.h>
+
+#include "cli_fixture.h"
+
+namespace tenon::cli_test {
+namespace {
+
+struct CheckTest : CliTest {
+  std::string good = WriteFile("good.yaml",
+                               "domain: example.com\n"
+                               "resources:\n"
+                               "  - {name: fuse, devices: [{path: /dev/fuse}]}\n");
+  std::string bad = WriteFile("bad.yaml",
+                              "domain: example.com\n"
+                              "resources:\n"
+                              "  - {name: fuse, devices: [{path: /srv/x}], colour: red}\n");
+};
+
+TEST_F(CheckTest, SaysWhatIsValidAndEverythingThatIsNot) {
+  Outcome outcome = Run({"check", good, bad, directory + "/none.yaml"});
+
+  EXPECT_EQ(1, outcome.code);
+  ExpectGolden("check.out.txt", outcome.out);
+  ExpectGolden("check.err.txt", outcome.errors);
+}
+
+TEST_F(CheckTest, ReportsAsJson) {
+  Outcome outcome = Run({"check", "-o", "json", good, bad});
+
+  EXPECT_EQ(1, outcome.code);
+  EXPECT_EQ("", outcome.errors);
+  ExpectGolden("check.json", outcome.out);
+}
+
+TEST_F(CheckTest, AllowsWhatTheDaemonWillBeAllowed) {
+  std::string sockets = WriteFile("sockets.yaml",
+                                  "domain: example.com\n"
+                                  "resources:\n"
+                                  "  - {name: x, devices: [{path: /srv/x}]}\n");
+
+  EXPECT_EQ(1, Run({"check", sockets}).code);
+  EXPECT_EQ(0, Run({"check", "--allow-path", "/srv", sockets}).code);
+}
+
+}  // namespace
+}  // namespace tenon::cli_test
