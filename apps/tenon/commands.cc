@@ -5,6 +5,7 @@ namespace tenon::cli {
 const std::vector<Command>& Commands() {
   static const std::vector<Command> kCommands = {
       {"check", "Find every mistake in configurations of tenond", AddCheckCommand},
+      {"discover", "Show what a configuration finds on this machine", AddDiscoverCommand},
       {"status", "Show what tenond offers, how it stands and who holds it", AddStatusCommand},
       {"kubelet", "Run a device manager that behaves as the kubelet's does", AddKubeletCommand},
       {"node", "Show capacity and allocatable of a 'tenon kubelet'", AddNodeCommand},

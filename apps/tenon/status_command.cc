@@ -48,16 +48,24 @@ std::vector<std::string> ResourceRow(const Value& resource) {
           std::to_string(devices.size()),
           std::to_string(healthy),
           std::to_string(held),
-          TextAt(resource, {"detail"})};
+          TextAt(resource, {"detail"}) + TextAt(resource, {"listError"})};
 }
 
-/// "tenond 0.1.0, ready, running since 2026-01-01T00:00:00Z".
+/// "tenond 0.1.0, ready, running since 2026-01-01T00:00:00Z", and what is wrong with the whole.
 std::string Headline(const Value& status) {
   std::string out = "tenond " + TextAt(status, {"version"});
   out += TextAt(status, {"ready"}) == "true" ? ", ready" : ", not ready";
   std::string started = ShortTime(TextAt(status, {"startedAt"}));
   if (!started.empty()) out += ", running since " + started;
-  return base::EscapeForLine(out);
+  out = base::EscapeForLine(out) + "\n";
+  std::vector<Value> errors = ItemsAt(status, {"configErrors"});
+  if (!errors.empty()) out += "The configuration file is wrong, the former one is in force:\n";
+  for (const Value& error : errors)
+    out += "  " + base::EscapeForLine(error.text()) + "\n";
+  std::string unknown = TextAt(status, {"holdersUnknown"});
+  if (!unknown.empty())
+    out += "Who holds what is not known: " + base::EscapeForLine(unknown) + "\n";
+  return out;
 }
 
 std::string Render(const Value& status) {
@@ -76,7 +84,7 @@ std::string Render(const Value& status) {
     events.Add({ShortTime(TextAt(event, {"time"})), TextAt(event, {"resource"}),
                 TextAt(event, {"device"}), TextAt(event, {"text"})});
   }
-  std::string out = Headline(status) + "\n\n";
+  std::string out = Headline(status) + "\n";
   out += resources.Render();
   if (!devices.empty()) out += "\n" + devices.Render();
   if (!events.empty()) out += "\n" + events.Render();

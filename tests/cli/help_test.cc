@@ -12,7 +12,9 @@ TEST_F(CliTest, EveryCommandExplainsItself) {
   for (const std::vector<std::string>& command :
        std::vector<std::vector<std::string>>{{},
                                              {"check"},
+                                             {"discover"},
                                              {"status"},
+                                             {"kubelet"},
                                              {"node"},
                                              {"pod"},
                                              {"pod", "apply"},

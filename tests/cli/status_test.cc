@@ -57,6 +57,14 @@ TEST_F(StatusTest, HandsJsonOnWithWhatItDoesNotKnow) {
   ExpectGolden("status.json", outcome.out);
 }
 
+TEST_F(StatusTest, ShowsWhatIsWrongWithTheWhole) {
+  Serve(
+      R"({"version":"0.1.0","ready":false,"configErrors":["/etc/c.yaml:1:1: no","/etc/c.yaml:2:1: nor"],
+            "holdersUnknown":"connect pod-resources/kubelet.sock: No such file or directory"})");
+
+  ExpectGolden("status-trouble.txt", Status().out);
+}
+
 TEST_F(StatusTest, ShowsADaemonThatOffersNothing) {
   Serve(R"({"version":"0.1.0","ready":true})");
 

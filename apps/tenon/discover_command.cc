@@ -1,0 +1,199 @@
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <set>
+#include <variant>
+
+#include "base/strings.h"
+#include "config/config.h"
+#include "host/host.h"
+#include "loop/timer_queue.h"
+#include "sources/rule_sources.h"
+#include "tenon/commands.h"
+#include "tenon/json_view.h"
+#include "tenon/options.h"
+#include "tenon/table.h"
+#include "tenon/terminal.h"
+
+namespace tenon::cli {
+namespace {
+
+struct DiscoverOptions {
+  std::string config;
+  std::string root = "/";
+  std::vector<std::string> allow_paths;
+  OutputFormat output = OutputFormat::kTable;
+};
+
+/// What a source says about matches that it leaves out.
+class SkippedMatches final : public base::Log {
+ public:
+  void Write(base::LogLevel, std::string_view, const base::LogFields& fields) override {
+    Value match = Value::Object();
+    for (const base::LogField& field : fields)
+      match.Add(field.key, Value::String(field.value));
+    matches_.Append(std::move(match));
+  }
+  Value Take() { return std::exchange(matches_, Value::Array()); }
+
+ private:
+  Value matches_ = Value::Array();
+};
+
+std::string RuleText(const config::DeviceRule& rule) {
+  if (const auto* path = std::get_if<config::PathRule>(&rule.source))
+    return "path " + path->pattern;
+  return "virtual " + std::to_string(std::get<config::VirtualRule>(rule.source).count);
+}
+
+Value ToValue(const discovery::FoundDevice& device) {
+  Value out = Value::Object();
+  out.Add("id", Value::String(device.id.value));
+  out.Add("health", Value::String(device.health == Health::kHealthy ? "Healthy" : "Unhealthy"));
+  if (!device.reason.empty()) out.Add("reason", Value::String(device.reason));
+  Value& numa_nodes = out.Add("numaNodes", Value::Array());
+  for (int numa_node : device.numa_nodes)
+    numa_nodes.Append(Value::Number(numa_node));
+  Value& device_nodes = out.Add("deviceNodes", Value::Array());
+  for (const discovery::FoundPath& path : device.paths) {
+    Value& item = device_nodes.Append(Value::Object());
+    item.Add("path", Value::String(path.host_path));
+    item.Add("realPath", Value::String(path.real_path));
+    item.Add("containerPath", Value::String(path.container_path));
+    item.Add("major", Value::Number(path.major));
+    item.Add("minor", Value::Number(path.minor));
+  }
+  return out;
+}
+
+Value Skip(const std::string& id) {
+  Value match = Value::Object();
+  match.Add("id", Value::String(id));
+  match.Add("why", Value::String("an earlier rule offers this id"));
+  return match;
+}
+
+/// Runs the sources of one resource once, without watching anything.
+Value Discover(host::Host& machine, const DiscoverOptions& options,
+               const config::ResourceConfig& resource) {
+  loop::TimerQueue timers({});
+  SkippedMatches skipped;
+  auto sources = MakeSources({machine, nullptr, timers, skipped}, resource, options.allow_paths);
+  Value out = Value::Object();
+  out.Add("name", Value::String(resource.name.text()));
+  Value& rules = out.Add("rules", Value::Array());
+  std::set<std::string> ids;
+  for (size_t i = 0; i < sources.size(); ++i) {
+    const config::DeviceRule& rule = resource.devices[i];
+    discovery::Snapshot found;
+    sources[i]->Start([&found](discovery::Snapshot snapshot) { found = std::move(snapshot); });
+    Value devices = Value::Array();
+    Value left_out = skipped.Take();
+    for (const discovery::FoundDevice& device : found) {
+      if (ids.insert(device.id.value).second) {
+        devices.Append(ToValue(device));
+      } else {
+        left_out.Append(Skip(device.id.value));
+      }
+    }
+    Value& item = rules.Append(Value::Object());
+    item.Add("place", Value::String(options.config + ":" + std::to_string(rule.mark.line) + ":" +
+                                    std::to_string(rule.mark.column)));
+    item.Add("rule", Value::String(RuleText(rule)));
+    item.Add("devices", std::move(devices));
+    item.Add("skipped", std::move(left_out));
+  }
+  return out;
+}
+
+/// "/dev/ttyUSB0 (188:0)".
+std::string DeviceNodes(const Value& device) {
+  std::vector<std::string> texts;
+  for (const Value& node : ItemsAt(device, {"deviceNodes"})) {
+    texts.push_back(TextAt(node, {"path"}) + " (" + TextAt(node, {"major"}) + ":" +
+                    TextAt(node, {"minor"}) + ")");
+  }
+  return base::Join(texts, ", ");
+}
+
+std::string NumaNodes(const Value& device) {
+  std::vector<std::string> texts;
+  for (const Value& numa_node : ItemsAt(device, {"numaNodes"}))
+    texts.push_back(numa_node.text());
+  return base::Join(texts, ",");
+}
+
+std::string RuleNote(const Value& rule) {
+  bool found = !ItemsAt(rule, {"devices"}).empty();
+  bool skipped = !ItemsAt(rule, {"skipped"}).empty();
+  return found || skipped ? "" : "nothing is there";
+}
+
+std::string Render(const std::vector<Value>& resources) {
+  Table devices({"RESOURCE", "DEVICE", "HEALTH", "DEVICE NODES", "NUMA", "REASON"});
+  Table rules({"RULE AT", "RESOURCE", "RULE", "DEVICES", "NOTE"});
+  Table skipped({"RULE AT", "NOT OFFERED", "WHY"});
+  for (const Value& resource : resources) {
+    std::string name = TextAt(resource, {"name"});
+    for (const Value& rule : ItemsAt(resource, {"rules"})) {
+      std::vector<Value> found = ItemsAt(rule, {"devices"});
+      for (const Value& device : found) {
+        devices.Add({name, TextAt(device, {"id"}), TextAt(device, {"health"}), DeviceNodes(device),
+                     NumaNodes(device), TextAt(device, {"reason"})});
+      }
+      std::string place = TextAt(rule, {"place"});
+      rules.Add(
+          {place, name, TextAt(rule, {"rule"}), std::to_string(found.size()), RuleNote(rule)});
+      for (const Value& match : ItemsAt(rule, {"skipped"}))
+        skipped.Add(
+            {place, TextAt(match, {"path"}) + TextAt(match, {"id"}), TextAt(match, {"why"})});
+    }
+  }
+  std::string out = rules.Render();
+  if (!devices.empty()) out = devices.Render() + "\n" + out;
+  if (!skipped.empty()) out += "\n" + skipped.Render();
+  return out;
+}
+
+int Run(const DiscoverOptions& options) {
+  auto loaded = config::LoadFile(options.config, {.allow_paths = options.allow_paths});
+  for (const std::string& error : loaded.errors)
+    PrintError(error);
+  if (!loaded.config) return kExitFailed;
+  auto machine = host::PosixHost::Open(options.root);
+  if (!machine) return Fail(machine.error());
+  std::vector<Value> resources;
+  for (const config::ResourceConfig& resource : loaded.config->resources)
+    resources.push_back(Discover(**machine, options, resource));
+  if (options.output == OutputFormat::kTable) {
+    Print(Render(resources));
+    return kExitOk;
+  }
+  Value out = Value::Object();
+  out.Add("resources", Value::Array(std::move(resources)));
+  Print(ToJsonText(out));
+  return kExitOk;
+}
+
+}  // namespace
+
+RunFn AddDiscoverCommand(CLI::App& app) {
+  auto options = std::make_shared<DiscoverOptions>();
+  app.add_option("--config", options->config, "Configuration of tenond")
+      ->type_name("FILE")
+      ->required();
+  app.add_option("--root", options->root, "Look for /dev and /sys below this directory")
+      ->type_name("DIR")
+      ->capture_default_str();
+  AddAllowPathOption(app, options->allow_paths);
+  AddOutputOption(app, options->output);
+  app.footer(
+      "Looks once, as tenond would, and needs no kubelet: what each rule finds, and why it does "
+      "not\n"
+      "offer what it leaves out.\n\n"
+      "Examples:\n"
+      "  tenon discover --config /etc/tenon/config.yaml\n"
+      "  tenon discover --config config.yaml -o json");
+  return [options] { return Run(*options); };
+}
+
+}  // namespace tenon::cli
