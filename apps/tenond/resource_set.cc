@@ -3,10 +3,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "discovery/path_source.h"
 #include "discovery/resolve.h"
-#include "discovery/virtual_source.h"
 #include "policy/preferred.h"
+#include "sources/rule_sources.h"
 
 namespace tenon::tenond {
 namespace {
@@ -53,7 +52,7 @@ void ResourceSet::Apply(const config::Config& config) {
     Retire(at->first, std::move(at->second));
     plugins_.erase(at);
   }
-  inventory_.Replace(MakeSources(config));
+  inventory_.Replace(MakeAllSources(config));
   for (ResourcePlugin* plugin : added)
     plugin->Start();
 }
@@ -74,28 +73,12 @@ std::unique_ptr<ResourcePlugin> ResourceSet::MakePlugin(const ResourceName& reso
       std::move(hooks));
 }
 
-discovery::SourcesByResource ResourceSet::MakeSources(const config::Config& config) const {
+discovery::SourcesByResource ResourceSet::MakeAllSources(const config::Config& config) const {
   const discovery::Surroundings surroundings{surroundings_.host, surroundings_.file_watch,
                                              context_.loop.timers(), context_.log};
   discovery::SourcesByResource sources;
-  for (const config::ResourceConfig& resource : config.resources) {
-    auto& own = sources[resource.name.text()];
-    int counters = 0;
-    for (const config::DeviceRule& rule : resource.devices) {
-      if (const auto* path = std::get_if<config::PathRule>(&rule.source)) {
-        own.push_back(std::make_unique<discovery::PathSource>(
-            surroundings, discovery::PathOptions{.path = path->path,
-                                                 .container_path = path->mount_path,
-                                                 .permissions = path->permissions,
-                                                 .trust = {allow_paths_, path->unsafe}}));
-      } else if (const auto* counter = std::get_if<config::VirtualRule>(&rule.source)) {
-        // "v-0" for the first rule, "v2-0" for the second: docs/ids.md.
-        own.push_back(std::make_unique<discovery::VirtualSource>(discovery::VirtualOptions{
-            .count = counter->count,
-            .prefix = ++counters == 1 ? "v" : "v" + std::to_string(counters)}));
-      }
-    }
-  }
+  for (const config::ResourceConfig& resource : config.resources)
+    sources[resource.name.text()] = MakeSources(surroundings, resource, allow_paths_);
   return sources;
 }
 

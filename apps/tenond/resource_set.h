@@ -59,7 +59,7 @@ class ResourceSet final {
   };
 
   std::unique_ptr<plugin_service::ResourcePlugin> MakePlugin(const ResourceName& resource);
-  discovery::SourcesByResource MakeSources(const config::Config& config) const;
+  discovery::SourcesByResource MakeAllSources(const config::Config& config) const;
   Result<ContainerAllocation> Resolve(const std::string& resource, const Device& device) const;
   void Retire(const std::string& name, std::unique_ptr<plugin_service::ResourcePlugin> plugin);
 
