@@ -152,16 +152,16 @@ void ContainerRunner::OnSaved(const Result<void>& result) {
 
 void ContainerRunner::OnStarted(const Result<void>& result) {
   if (!result) return FailStart(result.error().message());
-  SetRunning();
+  SetRunning(environment_.clock.WallNow());
+  environment_.log.Info("container started",
+                        {{"pod", pod_.FullName()}, {"container", container_.name}});
   if (early_exit_) return OnExit(*early_exit_);
   if (stopping()) ArmKill(*stop_);
 }
 
-void ContainerRunner::SetRunning() {
+void ContainerRunner::SetRunning(base::WallTime since) {
   step_ = Step::kRunning;
-  state_ = {.kind = Kind::kRunning, .started_at = environment_.clock.WallNow()};
-  environment_.log.Info("container started",
-                        {{"pod", pod_.FullName()}, {"container", container_.name}});
+  state_ = {.kind = Kind::kRunning, .started_at = since};
   observer_.changed();
 }
 
@@ -256,9 +256,11 @@ void ContainerRunner::OnQueried(Result<runtime::ContainerPresence> presence,
   // No process on record, or one that still waits to be told: the program has never run.
   if (!process || *presence == runtime::ContainerPresence::kCreated) return Remove(Step::kIdle);
   if (*presence == runtime::ContainerPresence::kRunning && Watch(*process)) {
-    const base::WallTime started = state_.started_at;
-    SetRunning();
-    if (started != base::WallTime{}) state_.started_at = started;
+    // It was started, though the record may not say so yet.
+    const bool told = state_.started_at != base::WallTime{};
+    SetRunning(told ? state_.started_at : environment_.clock.WallNow());
+    environment_.log.Info("container runs on",
+                          {{"pod", pod_.FullName()}, {"container", container_.name}});
     if (stopping()) ArmKill(*stop_);
     return;
   }

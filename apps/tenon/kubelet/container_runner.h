@@ -86,7 +86,7 @@ class ContainerRunner final {
 
   Result<void> Watch(const runtime::ProcessIdentity& process);
   void RetryLater(std::string reason, std::string message);
-  void SetRunning();
+  void SetRunning(base::WallTime since);
   void FailStart(std::string message);
   void Terminate(pod::ContainerState state);
   /// Removes what the runtime has; then it has ended, or is idle if it never ran.
