@@ -92,21 +92,13 @@ int ExitCodeOf(const Value& pod) {
 }
 
 /// Shows what the container writes until it ends. Returns: the code to end with.
-int Follow(ControlClient& client, const PodKey& key) {
-  auto read = ReadLog(client, key, "main", true, [](std::string_view text) {
+Result<int> Follow(ControlClient& client, const PodKey& key) {
+  TENON_TRY_VOID(ReadLog(client, key, "main", true, [](std::string_view text) {
     Print(text);
     FlushOutput();
-  });
-  if (!read) {
-    Fail(read.error());
-    return kExitNotRun;
-  }
-  auto pod = GetPod(client, key);
-  if (!pod) {
-    Fail(pod.error());
-    return kExitNotRun;
-  }
-  return ExitCodeOf(*pod);
+  }));
+  TENON_TRY(Value pod, GetPod(client, key));
+  return ExitCodeOf(pod);
 }
 
 int RunPod(ControlClient& client, const pod::Pod& pod) {
@@ -122,7 +114,8 @@ int RunPod(ControlClient& client, const pod::Pod& pod) {
   if (!pods) return Fail(pods.error()), kExitNotRun;
   client.InterruptWhen([&signals] { return signals > 0; });
   const PodKey key{.namespace_name = pod.namespace_name, .name = pod.name};
-  int code = Follow(client, key);
+  auto code = Follow(client, key);
+  if (!code && signals == 0) Fail(code.error());
   // A second signal gives up waiting for the pod to go.
   const int enough = signals + 1;
   client.InterruptWhen([&signals, enough] { return signals >= enough; });
@@ -130,7 +123,8 @@ int RunPod(ControlClient& client, const pod::Pod& pod) {
     Fail(std::move(deleted).error().Wrap("delete " + pod.FullName()));
     return kExitNotRun;
   }
-  return last_signal == 0 ? code : kExitSignalled + last_signal;
+  if (last_signal != 0) return kExitSignalled + last_signal;
+  return code ? *code : kExitNotRun;
 }
 
 int Run(const RunOptions& options) {

@@ -1,4 +1,5 @@
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <memory>
 
 #include "base/strings.h"
@@ -11,6 +12,9 @@
 
 namespace tenon::cli {
 namespace {
+
+/// The newest; JSON has all that the daemon keeps.
+constexpr size_t kShownEvents = 20;
 
 struct StatusOptions {
   std::string control = "/run/tenon/tenond.sock";
@@ -80,9 +84,10 @@ std::string Render(const Value& status) {
     }
   }
   Table events({"TIME", "RESOURCE", "DEVICE", "EVENT"});
-  for (const Value& event : ItemsAt(status, {"events"})) {
-    events.Add({ShortTime(TextAt(event, {"time"})), TextAt(event, {"resource"}),
-                TextAt(event, {"device"}), TextAt(event, {"text"})});
+  std::vector<Value> all = ItemsAt(status, {"events"});
+  for (size_t i = all.size() - std::min(all.size(), kShownEvents); i < all.size(); ++i) {
+    events.Add({ShortTime(TextAt(all[i], {"time"})), TextAt(all[i], {"resource"}),
+                TextAt(all[i], {"device"}), TextAt(all[i], {"text"})});
   }
   std::string out = Headline(status) + "\n";
   out += resources.Render();

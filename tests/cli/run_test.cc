@@ -92,7 +92,8 @@ TEST_F(RunTest, ASignalDeletesThePod) {
     sent = sent || !kubelet.log_container.empty();
   });
 
-  EXPECT_EQ(128 + SIGTERM, outcome.code) << outcome.errors;
+  EXPECT_EQ(128 + SIGTERM, outcome.code);
+  EXPECT_EQ("", outcome.errors);
   EXPECT_THAT(kubelet.requests,
               ElementsAre("POST /api/v1/pods", "DELETE /api/v1/pods/default/meter"));
 }
