@@ -1,3 +1,5 @@
+#include <unistd.h>
+
 #include <csignal>
 #include <cstdio>
 #include <span>
@@ -61,6 +63,8 @@ int Main(std::span<const char* const> arguments) {
 }  // namespace
 }  // namespace tenon::tenond
 
+// What could be thrown here is bad_alloc, and that ends the process.
+// NOLINTNEXTLINE(bugprone-exception-escape)
 int main(int argc, char** argv) {
   return tenon::tenond::Main(std::span<const char* const>(argv + 1, static_cast<size_t>(argc - 1)));
 }

@@ -16,7 +16,7 @@ struct Flag {
   std::string_view name;
   std::string_view value;  ///< What the value is called; empty: the flag takes none.
   std::string_view help;
-  Result<void> (*apply)(Options& options, std::string value);
+  Result<void> (*apply)(Options& options, const std::string& value);
 };
 
 Error BadValue(const std::string& value, std::string_view wanted) {
@@ -24,44 +24,44 @@ Error BadValue(const std::string& value, std::string_view wanted) {
 }
 
 template <std::string Options::*member>
-Result<void> SetText(Options& options, std::string value) {
+Result<void> SetText(Options& options, const std::string& value) {
   if (value.empty()) return BadValue(value, "a value");
-  options.*member = std::move(value);
+  options.*member = value;
   return {};
 }
 
 template <std::string Options::*member>
-Result<void> SetPath(Options& options, std::string value) {
+Result<void> SetPath(Options& options, const std::string& value) {
   if (!value.starts_with('/')) return BadValue(value, "an absolute path");
-  options.*member = std::move(value);
+  options.*member = value;
   return {};
 }
 
 template <Action action>
-Result<void> SetAction(Options& options, std::string) {
+Result<void> SetAction(Options& options, const std::string&) {
   options.action = action;
   return {};
 }
 
-Result<void> AddAllowedPath(Options& options, std::string value) {
-  options.allow_paths.push_back(std::move(value));  // The config module checks them.
+Result<void> AddAllowedPath(Options& options, const std::string& value) {
+  options.allow_paths.push_back(value);  // The config module checks them.
   return {};
 }
 
-Result<void> SetProbe(Options& options, std::string value) {
+Result<void> SetProbe(Options& options, const std::string& value) {
   if (value != "live" && value != "ready") return BadValue(value, "live or ready");
   options.action = value == "live" ? Action::kProbeLive : Action::kProbeReady;
   return {};
 }
 
-Result<void> SetLogFormat(Options& options, std::string value) {
+Result<void> SetLogFormat(Options& options, const std::string& value) {
   if (value != "text" && value != "json") return BadValue(value, "text or json");
   options.log_format =
       value == "text" ? base::StreamLog::Format::kText : base::StreamLog::Format::kJson;
   return {};
 }
 
-Result<void> SetLogLevel(Options& options, std::string value) {
+Result<void> SetLogLevel(Options& options, const std::string& value) {
   constexpr std::array<std::pair<std::string_view, base::LogLevel>, 4> kLevels = {{
       {"debug", base::LogLevel::kDebug},
       {"info", base::LogLevel::kInfo},
@@ -130,7 +130,7 @@ Result<Options> ParseOptions(std::span<const char* const> arguments) {
                    name + " needs a value: " + name + " " + std::string(flag->value));
     if (flag->value.empty() && equals != std::string_view::npos)
       return Error(Code::kInvalidArgument, name + " takes no value");
-    if (auto applied = flag->apply(options, std::move(value)); !applied)
+    if (auto applied = flag->apply(options, value); !applied)
       return std::move(applied).error().Wrap(name);
   }
   if (options.action == Action::kRun && options.config.empty())
@@ -150,7 +150,7 @@ std::string HelpText() {
     std::string line = "  " + std::string(flag.name);
     if (!flag.value.empty()) line += " " + std::string(flag.value);
     line.resize(std::max(line.size() + 1, kColumn), ' ');
-    text += line + std::string(flag.help) + "\n";
+    text.append(line).append(flag.help).append("\n");
   }
   text +=
       "\n"

@@ -26,7 +26,7 @@ struct PluginHooks {
 
 /// Larger lists are refused: a kubelet drops the stream and the resource stays at 0.
 /// Source: grpc-go defaultServerMaxReceiveMessageSize, which the kubelet's client keeps.
-inline constexpr size_t kMaxListBytes = 4 * 1024 * 1024;
+inline constexpr size_t kMaxListBytes = size_t{4} << 20;
 
 /// One resource as a plugin offers it: one immutable device list, encoded once per change and
 /// shared by all streams, and the answers to the kubelet's questions about it. Knows no transport.

@@ -84,7 +84,9 @@ base::Duration PluginDirectory::PollDelay() const {
 
 void PluginDirectory::SchedulePoll() {
   poll_delay_ = PollDelay();
-  poll_timer_ = timers_.After(poll_delay_, [this] {
+  // At multiples of the period, as discovery does, so that all polls wake the process once.
+  const base::Duration into_period = timers_.now().time_since_epoch() % poll_delay_;
+  poll_timer_ = timers_.After(poll_delay_ - into_period, [this] {
     SchedulePoll();
     hint_();
   });

@@ -17,7 +17,8 @@ struct OneCall final : plugin::RegisterCall {
 }  // namespace
 
 RegistrationClient::RegistrationClient(loop::EventLoop& loop, PluginMetrics& metrics,
-                                       std::string kubelet_socket, api::RegisterRequest request)
+                                       std::string kubelet_socket,
+                                       const api::RegisterRequest& request)
     : loop_(loop),
       metrics_(metrics),
       kubelet_socket_(std::move(kubelet_socket)),

@@ -19,7 +19,7 @@ class RegistrationClient final : public plugin::KubeletClient {
   static constexpr base::Duration kDeadline = std::chrono::seconds(10);
 
   RegistrationClient(loop::EventLoop& loop, PluginMetrics& metrics, std::string kubelet_socket,
-                     api::RegisterRequest request);
+                     const api::RegisterRequest& request);
 
   [[nodiscard]] std::unique_ptr<plugin::RegisterCall> Register(Done done) override;
 
