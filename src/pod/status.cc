@@ -151,7 +151,7 @@ class StatusReader final {
   const std::string& wrong() const { return wrong_; }
 
  private:
-  const std::vector<Value> none_;
+  const std::vector<Value> none_ = {};
   std::string wrong_;
 };
 

@@ -264,7 +264,10 @@ TEST_F(ChildTest, OnOutputGetsAllBytesByStream) {
 
 TEST_F(ChildTest, OutputAndErrorsAreAppendedToAFileAndNotKept) {
   const std::string path = ::testing::TempDir() + "child_output_" + std::to_string(::getpid());
-  std::ofstream(path) << "before\n";
+  ChildOptions first = Shell("echo before");
+  first.output_path = path;
+  Run(std::move(first));
+  exit.reset();
   ChildOptions options = Shell("echo out; echo err >&2; [ ! -p /dev/stdout ] && echo no pipe");
   options.output_path = path;
 
@@ -273,6 +276,9 @@ TEST_F(ChildTest, OutputAndErrorsAreAppendedToAFileAndNotKept) {
   std::ifstream file(path);
   std::string text{std::istreambuf_iterator<char>(file), {}};
   EXPECT_EQ(text, "before\nout\nerr\nno pipe\n");
+  struct stat st {};
+  EXPECT_EQ(::stat(path.c_str(), &st), 0);
+  EXPECT_EQ(st.st_mode & 0777, 0600u);
   EXPECT_EQ(result.output + result.errors, "");
   std::filesystem::remove(path);
 }
