@@ -35,7 +35,9 @@ using std::chrono::seconds;
 
 constexpr base::Duration kPatience = seconds(60);
 
-double Micros(base::Duration d) { return static_cast<double>(d.count()) / 1000.0; }
+double Micros(base::Duration d) {
+  return static_cast<double>(d.count()) / 1000.0;
+}
 
 /// The value below which `part` of the samples lie. Requires: samples.
 base::Duration Percentile(std::vector<base::Duration> samples, double part) {
@@ -58,7 +60,8 @@ void RowTimes(std::string_view what, const std::vector<base::Duration>& samples)
 std::string ProcStatus(pid_t pid, std::string_view field) {
   std::ifstream in(fmt::format("/proc/{}/status", pid));
   for (std::string line; std::getline(in, line);)
-    if (line.starts_with(field)) return line.substr(line.find_first_not_of(" \t", field.size() + 1));
+    if (line.starts_with(field))
+      return line.substr(line.find_first_not_of(" \t", field.size() + 1));
   return "?";
 }
 
@@ -154,9 +157,9 @@ class BenchKubelet {
 };
 
 struct Options {
-  std::string plugin_dir;      ///< Where kubelet.sock is made.
-  std::string device_dir;      ///< A device appears here; empty: not measured.
-  size_t resources = 4;        ///< How many the plugin registers.
+  std::string plugin_dir;  ///< Where kubelet.sock is made.
+  std::string device_dir;  ///< A device appears here; empty: not measured.
+  size_t resources = 4;    ///< How many the plugin registers.
   int rounds = 50;
   std::vector<std::string> argv;
 };
@@ -164,7 +167,10 @@ struct Options {
 class Bench {
  public:
   Bench(loop::EventLoop& loop, const base::Clock& clock, Options options)
-      : loop_(loop), clock_(clock), options_(std::move(options)), kubelet_(loop, options_.plugin_dir) {}
+      : loop_(loop),
+        clock_(clock),
+        options_(std::move(options)),
+        kubelet_(loop, options_.plugin_dir) {}
 
   void Run() {
     Row("binary, stripped", BinarySize());
@@ -178,11 +184,13 @@ class Bench {
 
  private:
   void StartPlugin() {
-    auto child = process::Child::Start(
-        loop_, {.argv = options_.argv, .deadline = std::nullopt}, [](const process::ChildExit& exit) {
-          fmt::print(stderr, "plugin_bench: the plugin ended: {}\n{}\n", exit.Describe(), exit.errors);
-          std::exit(1);
-        });
+    auto child =
+        process::Child::Start(loop_, {.argv = options_.argv, .deadline = std::nullopt},
+                              [](const process::ChildExit& exit) {
+                                fmt::print(stderr, "plugin_bench: the plugin ended: {}\n{}\n",
+                                           exit.Describe(), exit.errors);
+                                std::exit(1);
+                              });
     TENON_CHECK(child);
     child_ = *std::move(child);
   }
@@ -202,7 +210,8 @@ class Bench {
     int status = std::system(fmt::format("strip {}", copy).c_str());
     auto size = std::filesystem::file_size(copy);
     std::filesystem::remove(copy);
-    return fmt::format("{:.2f} MB{}", static_cast<double>(size) / 1e6, status == 0 ? "" : " (not stripped)");
+    return fmt::format("{:.2f} MB{}", static_cast<double>(size) / 1e6,
+                       status == 0 ? "" : " (not stripped)");
   }
 
   void StartToRegister() {
@@ -225,8 +234,8 @@ class Bench {
     int64_t before = ContextSwitches(child_->pid());
     loop_.RunUntil([] { return false; }, seconds(60));
     int64_t wakeups = ContextSwitches(child_->pid()) - before;
-    Row("idle RSS / threads", ProcStatus(child_->pid(), "VmRSS") + " / " +
-                                  ProcStatus(child_->pid(), "Threads"));
+    Row("idle RSS / threads",
+        ProcStatus(child_->pid(), "VmRSS") + " / " + ProcStatus(child_->pid(), "Threads"));
     Row("idle wake-ups in 60 s", std::to_string(wakeups));
   }
 
@@ -352,4 +361,6 @@ int Main(int argc, char** argv) {
 }  // namespace
 }  // namespace tenon
 
-int main(int argc, char** argv) { return tenon::Main(argc, argv); }
+int main(int argc, char** argv) {
+  return tenon::Main(argc, argv);
+}
