@@ -23,6 +23,12 @@ Error BadValue(const std::string& value, std::string_view wanted) {
   return {Code::kInvalidArgument, "'" + value + "' is not " + std::string(wanted)};
 }
 
+Error MissingValue(const Flag& flag) {
+  std::string text(flag.name);
+  text.append(" needs a value: ").append(flag.name).append(" ").append(flag.value);
+  return {Code::kInvalidArgument, std::move(text)};
+}
+
 template <std::string Options::*member>
 Result<void> SetText(Options& options, const std::string& value) {
   if (value.empty()) return BadValue(value, "a value");
@@ -126,8 +132,7 @@ Result<Options> ParseOptions(std::span<const char* const> arguments) {
     else if (!flag->value.empty() && i + 1 < arguments.size())
       value = arguments[++i];
     else if (!flag->value.empty())
-      return Error(Code::kInvalidArgument,
-                   name + " needs a value: " + name + " " + std::string(flag->value));
+      return MissingValue(*flag);
     if (flag->value.empty() && equals != std::string_view::npos)
       return Error(Code::kInvalidArgument, name + " takes no value");
     if (auto applied = flag->apply(options, value); !applied)
@@ -147,8 +152,9 @@ std::string HelpText() {
       "\n";
   constexpr size_t kColumn = 27;
   for (const Flag& flag : kFlags) {
-    std::string line = "  " + std::string(flag.name);
-    if (!flag.value.empty()) line += " " + std::string(flag.value);
+    std::string line = "  ";
+    line += flag.name;
+    if (!flag.value.empty()) line.append(" ").append(flag.value);
     line.resize(std::max(line.size() + 1, kColumn), ' ');
     text.append(line).append(flag.help).append("\n");
   }

@@ -43,6 +43,15 @@ TEST_F(KubeletTest, GetsTheDevicesAndAllocatesThem) {
   EXPECT_TRUE(tenond->Ready());
 }
 
+TEST_F(KubeletTest, GetsAHundredThousandDevicesInOneList) {
+  WriteConfig("  - name: counter\n    devices: [{virtual: {count: 100000}}]\n");
+  kubelet.Start();
+  tenond = Tenond();
+
+  EXPECT_TRUE(WaitFor(kCounter, 100'000)) << tenond->log();
+  EXPECT_LE(tenond->Metric("tenon_plugin_list_bytes{resource=\"example.com/counter\"}"), 4194304);
+}
+
 TEST_F(KubeletTest, RestartsManyTimesAndThenStillSeesANewDevice) {
   const int restarts = std::getenv("TENON_LONG") != nullptr ? 1000 : 10;
   WriteConfig("  - name: counter\n    devices: [{virtual: {count: 2}}]\n" + PathRule("node"));
