@@ -7,6 +7,19 @@
 #include "tenon/commands.h"
 
 namespace tenon::cli {
+namespace {
+
+/// Messages quote what to write instead, backslashes included, so those stay as they are.
+std::string EscapeButBackslashes(std::string_view text) {
+  std::string out;
+  for (std::string_view part : base::Split(text, '\\')) {
+    if (part.data() != text.data()) out.push_back('\\');
+    out += base::EscapeForLine(part);
+  }
+  return out;
+}
+
+}  // namespace
 
 void Print(std::string_view text) {
   std::fwrite(text.data(), 1, text.size(), stdout);
@@ -15,7 +28,7 @@ void Print(std::string_view text) {
 void PrintError(std::string_view text) {
   FlushOutput();  // So that on a terminal both stand in the order in which they were said.
   for (std::string_view part : base::Split(text, '\n')) {
-    std::string line = "tenon: " + base::EscapeForLine(part) + "\n";
+    std::string line = "tenon: " + EscapeButBackslashes(part) + "\n";
     std::fwrite(line.data(), 1, line.size(), stderr);
   }
 }

@@ -24,6 +24,15 @@ TEST_F(CheckTest, SaysWhatIsValidAndEverythingThatIsNot) {
   ExpectGolden("check.err.txt", outcome.errors);
 }
 
+TEST_F(CheckTest, AdviceToWriteABackslashShowsOne) {
+  std::string glob = WriteFile("glob.yaml",
+                               "domain: example.com\n"
+                               "resources:\n"
+                               "  - {name: x, devices: [{path: \"/dev/[abc\"}]}\n");
+
+  EXPECT_THAT(Run({"check", glob}).errors, ::testing::HasSubstr("write \"\\[\" for"));
+}
+
 TEST_F(CheckTest, ReportsAsJson) {
   Outcome outcome = Run({"check", "-o", "json", good, bad});
 
