@@ -20,8 +20,17 @@ bool IsReferencePart(std::string_view part) {
 Result<void> CheckDirectory(const std::string& path) {
   struct stat st {};
   if (::stat(path.c_str(), &st) != 0) return base::ErrnoError("stat", path);
-  if (S_ISDIR(st.st_mode)) return {};
-  return Error(Code::kInvalidArgument, path + " is not a directory");
+  if (!S_ISDIR(st.st_mode)) return Error(Code::kInvalidArgument, path + " is not a directory");
+  struct stat root {};
+  if (::stat("/", &root) != 0) return base::ErrnoError("stat", "/");
+  // A container enters its root by pivot_root, which the root of the machine itself refuses.
+  if (st.st_dev == root.st_dev && st.st_ino == root.st_ino) {
+    return Error(Code::kInvalidArgument,
+                 path +
+                     " is this machine's own root, which no container can have for its root: "
+                     "name the directory of an unpacked image");
+  }
+  return {};
 }
 
 }  // namespace

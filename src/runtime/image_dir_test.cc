@@ -46,5 +46,10 @@ TEST(ImageDirTest, NamesTheDirectoryThatIsMissing) {
   EXPECT_THAT(FindImage("", "busybox").error().message(), HasSubstr("no --image-dir"));
 }
 
+TEST(ImageDirTest, TheMachinesOwnRootIsNoImage) {
+  for (const char* image : {"/", "/proc/self/root"})
+    EXPECT_THAT(FindImage("", image).error().message(), HasSubstr("machine's own root")) << image;
+}
+
 }  // namespace
 }  // namespace tenon::runtime
