@@ -11,7 +11,7 @@ namespace {
 
 const FoundDevice* FindById(const std::vector<FoundDevice>& sorted, std::string_view id) {
   auto found = std::ranges::lower_bound(
-      sorted, id, {}, [](const FoundDevice& d) { return std::string_view(d.id.value); });
+      sorted, id, {}, [](const FoundDevice& d) -> std::string_view { return d.id.value; });
   return found != sorted.end() && found->id.value == id ? &*found : nullptr;
 }
 
