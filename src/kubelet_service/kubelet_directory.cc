@@ -52,7 +52,8 @@ Result<void> MakeDirectory(const std::string& path) {
 /// A directory that others may enter lets them put sockets and a checkpoint of their own there.
 Result<void> CheckPrivate(const std::string& path) {
   struct stat st;
-  if (::stat(path.c_str(), &st) != 0) return base::ErrnoError("stat", path);
+  // The path was resolved: a symlink there is somebody's trap.
+  if (::lstat(path.c_str(), &st) != 0) return base::ErrnoError("lstat", path);
   if (!S_ISDIR(st.st_mode)) return Error(Code::kFailedPrecondition, path + " is not a directory");
   if (st.st_uid != ::geteuid())
     return Error(Code::kPermissionDenied,

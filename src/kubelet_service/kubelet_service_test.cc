@@ -32,7 +32,7 @@ using testing::StartsWith;
 using Reply = ScriptedPlugin::Reply;
 
 constexpr char kResource[] = "example.com/serial";
-constexpr char kUnregisteredYet[] = "no answer";
+constexpr base::Duration kLong = std::chrono::hours(10);
 
 PodRequest Pod(const std::string& uid, int64_t quantity, const std::string& resource = kResource) {
   return {.uid = uid,
@@ -41,12 +41,21 @@ PodRequest Pod(const std::string& uid, int64_t quantity, const std::string& reso
           .containers = {{.name = "con", .limits = {{resource, quantity}}}}};
 }
 
+/// The real time, from which a test skips what it does not want to wait for.
+class SkippingClock final : public base::Clock {
+ public:
+  base::MonotonicTime Now() const override { return system_.Now() + skipped_; }
+  base::WallTime WallNow() const override { return system_.WallNow() + skipped_; }
+  void Skip(base::Duration duration) { skipped_ += duration; }
+
+ private:
+  base::SystemClock system_;
+  base::Duration skipped_{};
+};
+
 class KubeletServiceTest : public testing::Test {
  protected:
-  KubeletServiceTest() {
-    options_.manager.dial_timeout = seconds(5);
-    Start();
-  }
+  KubeletServiceTest() { Start(); }
   ~KubeletServiceTest() override {
     plugin_.Die();
     other_.Die();
@@ -68,18 +77,29 @@ class KubeletServiceTest : public testing::Test {
     Start();
   }
   std::string Path(const std::string& name) const { return root_ + "/device-plugins/" + name; }
-  bool RunUntil(const std::function<bool()>& done) { return loop_->RunUntil(done, seconds(10)); }
+  bool RunUntil(const std::function<bool()>& done) { return loop_->RunUntil(done, seconds(25)); }
+  /// For what ends by a deadline.
+  bool SkipUntil(const std::function<bool()>& done) {
+    for (int i = 0; i < 1000 && !loop_->RunUntil(done, milliseconds(1)); ++i)
+      clock_.Skip(seconds(1));
+    return done();
+  }
 
-  /// How the call ends: "ok", or the status as grpc-go prints it.
+  /// Registers; `answer_` is then "ok", or the status as grpc-go prints it.
+  void BeginRegister(const api::RegisterRequest& request) {
+    answer_.clear();
+    call_.reset();
+    channel_ = rpc::Channel::Connect(*loop_, Path("kubelet.sock"), {});
+    call_ = channel_->Unary(wire::kRegister, wire::EncodeRegisterRequest(request), kLong,
+                            [this](const rpc::Status& status, const std::string&) {
+                              answer_ = status.ok() ? "ok" : rpc::ToString(status);
+                            });
+  }
+  bool answered() const { return !answer_.empty(); }
   std::string Register(const api::RegisterRequest& request) {
-    auto channel = rpc::Channel::Connect(*loop_, Path("kubelet.sock"), {});
-    std::string answer = kUnregisteredYet;
-    auto call = channel->Unary(wire::kRegister, wire::EncodeRegisterRequest(request), seconds(10),
-                               [&](const rpc::Status& status, const std::string&) {
-                                 answer = status.ok() ? "ok" : rpc::ToString(status);
-                               });
-    EXPECT_TRUE(RunUntil([&] { return answer != kUnregisteredYet; }));
-    return answer;
+    BeginRegister(request);
+    EXPECT_TRUE(RunUntil([this] { return answered(); }));
+    return answer_;
   }
   std::string Register(const std::string& endpoint) {
     return Register({"v1beta1", endpoint, kResource, {}});
@@ -101,11 +121,18 @@ class KubeletServiceTest : public testing::Test {
              std::vector{ResourceCapacity{kResource, capacity, allocatable}};
     });
   }
-  /// "admitted", or the message.
-  std::string Admit(const PodRequest& pod) {
+  /// Waits for the plugin to be asked, and then for what it makes of it.
+  bool FinishCall(ScriptedPlugin& plugin, std::string_view method,
+                  const std::function<bool()>& done) {
+    auto& asked = plugin.asked;
+    if (plugin.on[std::string(method)] != Reply::kHang) return RunUntil(done);
+    return RunUntil([&] { return !asked.empty() && asked.back() == method; }) && SkipUntil(done);
+  }
+  /// "admitted", or the message. `method` is what may hang.
+  std::string Admit(const PodRequest& pod, std::string_view method = "") {
     std::optional<AdmitResult> result;
     service_->manager().AdmitPod(pod, [&](const AdmitResult& r) { result = r; });
-    EXPECT_TRUE(RunUntil([&] { return result.has_value(); }));
+    EXPECT_TRUE(FinishCall(plugin_, method, [&] { return result.has_value(); }));
     return result->admitted ? "admitted" : result->message;
   }
   static std::string Refused(const std::string& why) {
@@ -115,16 +142,19 @@ class KubeletServiceTest : public testing::Test {
     std::optional<Result<ContainerAllocation>> options;
     service_->manager().PrepareStart(
         uid, "con", [&](const Result<ContainerAllocation>& result) { options = result; });
-    EXPECT_TRUE(RunUntil([&] { return options.has_value(); }));
+    EXPECT_TRUE(FinishCall(plugin_, wire::kPreStartContainer, [&] { return options.has_value(); }));
     return *options;
   }
 
-  base::SystemClock clock_;
+  SkippingClock clock_;
   std::unique_ptr<loop::EventLoop> loop_ = *loop::EventLoop::Create(clock_);
   base::RecordingLog log_;
   const std::string root_ = MakeRoot();
   KubeletService::Options options_;
   std::unique_ptr<KubeletService> service_;
+  std::unique_ptr<rpc::Channel> channel_;
+  std::unique_ptr<rpc::ClientCall> call_;
+  std::string answer_;
   ScriptedPlugin plugin_{*loop_, log_, Path("plugin.sock")};
   ScriptedPlugin other_{*loop_, log_, Path("other.sock")};
 };
@@ -168,16 +198,19 @@ TEST_F(KubeletServiceTest, RefusesEndpointsOutsideItsDirectory) {
 }
 
 TEST_F(KubeletServiceTest, RefusesASocketThatNobodyListensOnWhenTheDialTimeHasPassed) {
-  StartWith([](auto& options) { options.manager.dial_timeout = milliseconds(100); });
   std::string text = Unknown("failed to dial device plugin: context deadline exceeded");
-  EXPECT_EQ(Register("absent.sock"), text);
+  BeginRegister({"v1beta1", "absent.sock", kResource, {}});
+  EXPECT_TRUE(SkipUntil([this] { return answered(); }));
+  EXPECT_EQ(answer_, text);
   EXPECT_THAT(log_.lines(), Contains(AllOf(HasSubstr("device plugin was not registered"),
                                            HasSubstr("No such file"))));
 
   auto listener = rpc::Server::Listen(*loop_, log_, Path("full.sock"), {});
   fs::rename(Path("full.sock"), Path("stale.sock"));
   listener->reset();
-  EXPECT_EQ(Register("stale.sock"), text);
+  BeginRegister({"v1beta1", "stale.sock", kResource, {}});
+  EXPECT_TRUE(SkipUntil([this] { return answered(); }));
+  EXPECT_EQ(answer_, text);
   EXPECT_THAT(log_.lines(), Contains(HasSubstr("Connection refused")));
   EXPECT_THAT(service_->manager().Capacity(), IsEmpty());
 }
@@ -208,7 +241,6 @@ TEST_F(KubeletServiceTest, WaitsForAPluginThatRegistersBeforeItListens) {
 }
 
 TEST_F(KubeletServiceTest, RefusesAPluginThatDoesNotGiveItsOptions) {
-  StartWith([](auto& options) { options.manager.options_deadline = milliseconds(50); });
   const std::string method(wire::kGetDevicePluginOptions);
   plugin_.Listen();
 
@@ -217,7 +249,10 @@ TEST_F(KubeletServiceTest, RefusesAPluginThatDoesNotGiveItsOptions) {
             Unknown("failed to get device plugin options: rpc error: code = Unimplemented desc = "
                     "unknown method"));
   plugin_.on[method] = Reply::kHang;
-  EXPECT_EQ(Register("plugin.sock"),
+  plugin_.asked.clear();
+  BeginRegister({"v1beta1", "plugin.sock", kResource, {}});
+  EXPECT_TRUE(FinishCall(plugin_, method, [this] { return answered(); }));
+  EXPECT_EQ(answer_,
             Unknown("failed to get device plugin options: rpc error: code = DeadlineExceeded desc "
                     "= context deadline exceeded"));
   plugin_.on[method] = Reply::kGarbage;
@@ -234,13 +269,10 @@ TEST_F(KubeletServiceTest, RefusesAPluginThatDoesNotGiveItsOptions) {
 TEST_F(KubeletServiceTest, GivesUpARegistrationThatItsPluginCancels) {
   plugin_.on[std::string(wire::kGetDevicePluginOptions)] = Reply::kHang;
   plugin_.Listen();
-  auto channel = rpc::Channel::Connect(*loop_, Path("kubelet.sock"), {});
-  auto call = channel->Unary(wire::kRegister,
-                             wire::EncodeRegisterRequest({"v1beta1", "plugin.sock", kResource, {}}),
-                             seconds(10), [](const auto&, const auto&) {});
+  BeginRegister({"v1beta1", "plugin.sock", kResource, {}});
   ASSERT_TRUE(RunUntil([&] { return !plugin_.asked.empty(); }));
 
-  call.reset();
+  call_.reset();
   Serve(other_, "other.sock", {"a"});
 
   EXPECT_EQ(Admit(Pod("p", 1)), "admitted");
@@ -253,7 +285,7 @@ TEST_F(KubeletServiceTest, ARegistrationThatHangsHoldsUpNoOther) {
   auto channel = rpc::Channel::Connect(*loop_, Path("kubelet.sock"), {});
   auto call = channel->Unary(
       wire::kRegister, wire::EncodeRegisterRequest({"v1beta1", "plugin.sock", "a.b/slow", {}}),
-      seconds(10), [](const auto&, const auto&) {});
+      kLong, [](const auto&, const auto&) {});
   ASSERT_TRUE(RunUntil([&] { return !plugin_.asked.empty(); }));
 
   Serve(other_, "other.sock", {"a"});
@@ -351,14 +383,11 @@ class BadCallTest : public KubeletServiceTest, public testing::WithParamInterfac
 
 TEST_P(BadCallTest, RefusesThePodAndLeavesNothingBehind) {
   const BadCall& bad = GetParam();
-  StartWith([](auto& options) {
-    options.manager.allocate_deadline = options.manager.preferred_deadline = milliseconds(50);
-  });
   plugin_.options.preferred_allocation_available = true;
   plugin_.on[std::string(bad.method)] = bad.reply;
   Serve(plugin_, "plugin.sock", {"a"});
 
-  EXPECT_THAT(Admit(Pod("p", 1)), HasSubstr(bad.message));
+  EXPECT_THAT(Admit(Pod("p", 1), bad.method), HasSubstr(bad.message));
   EXPECT_THAT(service_->manager().ListPodResources(), IsEmpty());
 
   plugin_.Die();
@@ -407,7 +436,6 @@ TEST_F(KubeletServiceTest, FollowsAPreferenceAndTakesNoneAsNone) {
 }
 
 TEST_F(KubeletServiceTest, ReportsAPreStartContainerThatGoesWrong) {
-  StartWith([](auto& options) { options.manager.pre_start_deadline = milliseconds(50); });
   const std::string method(wire::kPreStartContainer);
   const std::string prefix = "device plugin PreStartContainer rpc failed with err: ";
   plugin_.options.pre_start_required = true;
@@ -455,7 +483,7 @@ TEST_F(KubeletServiceTest, TellsMonitorsWhoHoldsWhat) {
   auto channel = rpc::Channel::Connect(*loop_, root_ + "/pod-resources/kubelet.sock", {});
   std::optional<std::vector<PodResources>> pods;
 
-  auto call = channel->Unary(wire::kPodResourcesList, "", seconds(10),
+  auto call = channel->Unary(wire::kPodResourcesList, "", kLong,
                              [&](const rpc::Status& status, const std::string& response) {
                                ASSERT_TRUE(status.ok());
                                pods = *wire::DecodePodResources(response);
@@ -473,12 +501,7 @@ TEST_F(KubeletServiceTest, MayEndWhileEverythingIsUnderWay) {
   service_->manager().AdmitPod(Pod("p", 1), [](const AdmitResult&) { FAIL(); });
   other_.on[std::string(wire::kGetDevicePluginOptions)] = Reply::kHang;
   other_.Listen();
-  auto channel = rpc::Channel::Connect(*loop_, Path("kubelet.sock"), {});
-  std::string answer;
-  auto call = channel->Unary(
-      wire::kRegister, wire::EncodeRegisterRequest({"v1beta1", "other.sock", "a.b/c", {}}),
-      seconds(10),
-      [&](const rpc::Status& status, const std::string&) { answer = rpc::ToString(status); });
+  BeginRegister({"v1beta1", "other.sock", "a.b/c", {}});
   ASSERT_TRUE(RunUntil([&] {
     return plugin_.allocated.empty() && !other_.asked.empty() &&
            plugin_.asked.back() == wire::kAllocate;
@@ -486,8 +509,8 @@ TEST_F(KubeletServiceTest, MayEndWhileEverythingIsUnderWay) {
 
   service_.reset();
 
-  EXPECT_TRUE(RunUntil([&] { return !answer.empty(); }));
-  EXPECT_THAT(answer, HasSubstr("code = Unavailable"));
+  EXPECT_TRUE(RunUntil([this] { return answered(); }));
+  EXPECT_THAT(answer_, HasSubstr("code = Unavailable"));
   EXPECT_TRUE(RunUntil([&] { return plugin_.streams_closed == 1; }));
 }
 

@@ -77,8 +77,6 @@ void AdmissionQueue::OnSaved(uint64_t number, const Result<void>& result) {
   for (const HoldKey& key : unsaved.added)
     state_.pods.Remove(key);
   if (!unsaved.admitted_before) DropAdmitted(unsaved.uid);
-  // How much of a failed write reached the disk is not known; the next one settles it.
-  SaveLogged();
   Refuse(std::move(unsaved.done), result.error().message());
 }
 

@@ -7,6 +7,8 @@
 #include <array>
 #include <cerrno>
 #include <cstdio>
+#include <filesystem>
+#include <system_error>
 #include <utility>
 
 #include "base/errno_error.h"
@@ -16,10 +18,13 @@
 
 namespace tenon::manager {
 
-DiskCheckpointFile::DiskCheckpointFile(loop::Worker& worker, std::string directory)
-    : worker_(worker), path_(base::JoinPath(directory, checkpoint::kFileName)) {}
+DiskCheckpointFile::DiskCheckpointFile(loop::Worker& worker, const std::string& directory)
+    : worker_(worker),
+      directory_(directory),
+      path_(base::JoinPath(directory, checkpoint::kFileName)) {}
 
 Result<std::optional<std::string>> DiskCheckpointFile::Read() {
+  TENON_TRY_VOID(RemoveLeftovers());
   base::UniqueFd fd(::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
   if (!fd.valid()) {
     if (errno == ENOENT) return std::optional<std::string>();
@@ -34,6 +39,20 @@ Result<std::optional<std::string>> DiskCheckpointFile::Read() {
     if (got == 0) return std::optional(std::move(content));
     content.append(buffer.data(), static_cast<size_t>(got));
   }
+}
+
+/// host::WriteFileAtomically names its temporary files ".NAME.XXXXXX".
+Result<void> DiskCheckpointFile::RemoveLeftovers() const {
+  const std::string prefix = "." + std::string(checkpoint::kFileName) + ".";
+  std::error_code error;
+  std::filesystem::directory_iterator entry(directory_, error);
+  for (; !error && entry != std::filesystem::directory_iterator(); entry.increment(error)) {
+    if (!entry->path().filename().string().starts_with(prefix)) continue;
+    if (::unlink(entry->path().c_str()) != 0)
+      return base::ErrnoError("unlink", entry->path().string());
+  }
+  if (error) return base::ErrnoError("readdir", directory_, error.value());
+  return {};
 }
 
 Result<std::string> DiskCheckpointFile::SetAside() {
@@ -66,6 +85,7 @@ void CheckpointStore::Save(CheckpointFile::Done done) {
 
 void CheckpointStore::StartWrite() {
   writing_ = true;
+  retry_.Cancel();
   served_ = std::exchange(waiting_, {});
   file_.Write([state = snapshot_()] { return checkpoint::Encode(state); },
               [this, alive = std::weak_ptr(alive_)](const Result<void>& result) {
@@ -74,10 +94,9 @@ void CheckpointStore::StartWrite() {
 }
 
 void CheckpointStore::OnWritten(const Result<void>& result) {
-  writing_ = false;
-  std::vector<CheckpointFile::Done> served = std::exchange(served_, {});
-  if (!waiting_.empty()) StartWrite();
-  for (const CheckpointFile::Done& done : served) {
+  // Those who learn of a failure may undo what they did, and the next write must not have it: so
+  // it starts after they are told.
+  for (const CheckpointFile::Done& done : std::exchange(served_, {})) {
     if (result) {
       done({});
     } else {
@@ -86,6 +105,12 @@ void CheckpointStore::OnWritten(const Result<void>& result) {
                      "\": " + result.error().message(),
                  result.error().os_errno()));
     }
+  }
+  writing_ = false;
+  if (!waiting_.empty()) {
+    StartWrite();
+  } else if (!result) {
+    retry_ = timers_.After(kRetryDelay, [this] { Save([](const Result<void>&) {}); });
   }
 }
 

@@ -6,8 +6,10 @@
 #include <string>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/result.h"
 #include "checkpoint/checkpoint.h"
+#include "loop/timer_queue.h"
 #include "loop/worker.h"
 
 namespace tenon::manager {
@@ -22,7 +24,8 @@ class CheckpointFile {
   CheckpointFile& operator=(const CheckpointFile&) = delete;
   virtual ~CheckpointFile() = default;
 
-  /// nullopt: there is no file. Blocks; for the start only.
+  /// nullopt: there is no file. Blocks; for the start only: also removes what writes that were cut
+  /// short have left.
   virtual Result<std::optional<std::string>> Read() = 0;
   /// Moves the file out of the way, "NAME.corrupt-1"; returns the path that it has then. Blocks.
   virtual Result<std::string> SetAside() = 0;
@@ -34,26 +37,32 @@ class CheckpointFile {
 /// The file in a device plugin directory, written by the worker.
 class DiskCheckpointFile final : public CheckpointFile {
  public:
-  DiskCheckpointFile(loop::Worker& worker, std::string directory);
+  DiskCheckpointFile(loop::Worker& worker, const std::string& directory);
 
   Result<std::optional<std::string>> Read() override;
   Result<std::string> SetAside() override;
   void Write(std::function<std::string()> encode, Done done) override;
 
  private:
+  Result<void> RemoveLeftovers() const;
+
   loop::Worker& worker_;
+  const std::string directory_;
   const std::string path_;
 };
 
 /// Keeps the checkpoint in step with the state: one write at a time, each of the whole state as it
 /// is when the write starts, so that an older state never overwrites a newer one. All that ask
-/// while a write is under way share the next one. Thread: loop only.
+/// while a write is under way share the next one. After a failure, of which those who asked are
+/// told, it tries again now and then, so that the file is right as soon as it can be.
+/// Thread: loop only.
 class CheckpointStore final {
  public:
   using Snapshot = std::function<checkpoint::Checkpoint()>;
+  static constexpr base::Duration kRetryDelay = std::chrono::seconds(10);
 
-  CheckpointStore(CheckpointFile& file, Snapshot snapshot)
-      : file_(file), snapshot_(std::move(snapshot)) {}
+  CheckpointStore(loop::TimerQueue& timers, CheckpointFile& file, Snapshot snapshot)
+      : timers_(timers), file_(file), snapshot_(std::move(snapshot)) {}
   CheckpointStore(const CheckpointStore&) = delete;
   CheckpointStore& operator=(const CheckpointStore&) = delete;
   /// Starts the write that is still owed, if any; nobody is told how it ends.
@@ -61,13 +70,14 @@ class CheckpointStore final {
   ~CheckpointStore();
 
   /// `done` runs once the state of this moment, or a newer one, is durable or could not be made
-  /// so. Errors: as the kubelet words them.
+  /// so; it may change the state but not destroy the store. Errors: as the kubelet words them.
   void Save(CheckpointFile::Done done);
 
  private:
   void StartWrite();
   void OnWritten(const Result<void>& result);
 
+  loop::TimerQueue& timers_;
   CheckpointFile& file_;
   const Snapshot snapshot_;
   /// Expires with this object: a write may end later.
@@ -75,6 +85,7 @@ class CheckpointStore final {
   bool writing_ = false;
   std::vector<CheckpointFile::Done> served_;   ///< By the write under way.
   std::vector<CheckpointFile::Done> waiting_;  ///< For the next one.
+  loop::TimerHandle retry_;
 };
 
 }  // namespace tenon::manager

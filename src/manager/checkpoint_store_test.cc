@@ -36,7 +36,7 @@ class CheckpointStoreTest : public testing::Test {
   FakeCheckpointFile file_{timers_};
   int state_ = 1;
   std::unique_ptr<CheckpointStore> store_ =
-      std::make_unique<CheckpointStore>(file_, [this] { return Snapshot(); });
+      std::make_unique<CheckpointStore>(timers_, file_, [this] { return Snapshot(); });
   std::vector<std::string> ends_;
 };
 
@@ -90,6 +90,39 @@ TEST_F(CheckpointStoreTest, AFailureDoesNotStopTheNextWrite) {
   file_.Release();
 
   EXPECT_THAT(ends_, ElementsAre(testing::HasSubstr("EIO"), "b saved"));
+}
+
+TEST_F(CheckpointStoreTest, WhatAFailureUndoesIsNotInTheNextWrite) {
+  file_.hold = true;
+  state_ = 7;
+  store_->Save([this](const Result<void>& result) {
+    if (!result) state_ = 6;
+  });
+  Save("b");
+  file_.write_error = Error(Code::kInternal, "EIO");
+  file_.Release();
+  file_.write_error.reset();
+  file_.Release();
+
+  EXPECT_THAT(*file_.content, testing::HasSubstr("state 6"));
+  EXPECT_THAT(ends_, ElementsAre("b saved"));
+}
+
+TEST_F(CheckpointStoreTest, TriesAgainAfterAFailureUntilTheFileIsRight) {
+  file_.write_error = Error(Code::kInternal, "EIO");
+  Save("a");
+  Settle(timers_);
+  timers_.Advance(CheckpointStore::kRetryDelay);
+  Settle(timers_);
+  EXPECT_EQ(file_.writes, 2);
+  file_.write_error.reset();
+  timers_.Advance(CheckpointStore::kRetryDelay);
+  Settle(timers_);
+
+  EXPECT_EQ(file_.content, checkpoint::Encode(Snapshot()));
+  EXPECT_EQ(ends_.size(), 1U);
+  timers_.Advance(std::chrono::hours(1));
+  EXPECT_EQ(file_.writes, 3);
 }
 
 TEST_F(CheckpointStoreTest, WritesWhatItStillOwesWhenItEnds) {
@@ -154,6 +187,17 @@ TEST_F(DiskCheckpointFileTest, SetsEachCorruptFileAsideUnderANameOfItsOwn) {
   std::string kept;
   std::ifstream(Path("kubelet_internal_checkpoint.corrupt-1")) >> kept;
   EXPECT_EQ(kept, "one");
+}
+
+TEST_F(DiskCheckpointFileTest, RemovesWhatWritesThatWereCutShortHaveLeft) {
+  DiskCheckpointFile file(*worker_, directory_);
+  std::ofstream(Path(".kubelet_internal_checkpoint.Xy12ab")) << "half";
+  std::ofstream(Path(".other")) << "";
+
+  EXPECT_EQ(*file.Read(), std::nullopt);
+
+  EXPECT_FALSE(std::filesystem::exists(Path(".kubelet_internal_checkpoint.Xy12ab")));
+  EXPECT_TRUE(std::filesystem::exists(Path(".other")));
 }
 
 TEST_F(DiskCheckpointFileTest, SaysWhyItCannotWriteOrRead) {

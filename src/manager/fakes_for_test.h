@@ -51,6 +51,7 @@ struct FakePlugin {
   std::vector<Client*> clients;             ///< Open connections.
   std::vector<std::function<void()>> held;  ///< Answers of Reply::kHold.
 
+  ~FakePlugin();
   bool connected() const { return !clients.empty(); }
   void Release() {
     for (auto& answer : std::exchange(held, {}))
@@ -64,14 +65,18 @@ struct FakePlugin {
 
 class FakePlugin::Client final : public PluginClient {
  public:
-  Client(loop::TimerQueue& timers, FakePlugin& plugin) : timers_(timers), plugin_(plugin) {
-    plugin_.clients.push_back(this);
+  Client(loop::TimerQueue& timers, FakePlugin& plugin) : timers_(timers), plugin_(&plugin) {
+    plugin_->clients.push_back(this);
   }
-  ~Client() override { std::erase(plugin_.clients, this); }
+  ~Client() override {
+    if (plugin_ != nullptr) std::erase(plugin_->clients, this);
+  }
+  /// The plugin is no more; its calls in flight are of no interest.
+  void Orphan() { plugin_ = nullptr; }
 
   Call GetOptions(base::Duration deadline, OptionsDone done) override {
-    return Answer<api::PluginOptions>(plugin_.on_options, deadline, std::move(done),
-                                      plugin_.options);
+    return Answer<api::PluginOptions>(plugin_->on_options, deadline, std::move(done),
+                                      plugin_->options);
   }
   Call ListAndWatch(ListFn on_list, EndFn on_end) override {
     on_list_ = std::move(on_list);
@@ -79,32 +84,32 @@ class FakePlugin::Client final : public PluginClient {
     return std::make_unique<Stream>(*this);
   }
   Call Allocate(api::AllocateRequest request, base::Duration deadline, AllocateDone done) override {
-    plugin_.allocated.push_back(request.device_ids);
+    plugin_->allocated.push_back(request.device_ids);
     std::optional<AllocateAnswer> answer;
-    if (!plugin_.empty_answer) {
+    if (!plugin_->empty_answer) {
       std::string all;
       for (const std::string& id : request.device_ids)
         all += (all.empty() ? "" : ",") + id;
       answer.emplace();
-      if (plugin_.allocation) answer->allocation = plugin_.allocation(request.device_ids);
+      if (plugin_->allocation) answer->allocation = plugin_->allocation(request.device_ids);
       answer->allocation.env["DEVICES"] = all;
       answer->encoded = "encoded:" + all;
     }
-    return Answer<std::optional<AllocateAnswer>>(plugin_.on_allocate, deadline, std::move(done),
+    return Answer<std::optional<AllocateAnswer>>(plugin_->on_allocate, deadline, std::move(done),
                                                  std::move(answer));
   }
   Call GetPreferredAllocation(api::PreferredRequest request, base::Duration deadline,
                               PreferredDone done) override {
-    plugin_.preferred.push_back(request);
+    plugin_->preferred.push_back(request);
     std::vector<std::string> answer;
-    if (plugin_.preference) answer = plugin_.preference(request);
-    return Answer<std::vector<std::string>>(plugin_.on_preferred, deadline, std::move(done),
+    if (plugin_->preference) answer = plugin_->preference(request);
+    return Answer<std::vector<std::string>>(plugin_->on_preferred, deadline, std::move(done),
                                             std::move(answer));
   }
   Call PreStartContainer(std::vector<std::string> device_ids, base::Duration deadline,
                          PreStartDone done) override {
-    plugin_.pre_started.push_back(std::move(device_ids));
-    return Answer<void>(plugin_.on_pre_start, deadline, std::move(done), Result<void>());
+    plugin_->pre_started.push_back(std::move(device_ids));
+    return Answer<void>(plugin_->on_pre_start, deadline, std::move(done), Result<void>());
   }
 
   void SendList(const std::vector<api::ListedDevice>& devices) {
@@ -140,7 +145,7 @@ class FakePlugin::Client final : public PluginClient {
         });
         break;
       case Reply::kHold:
-        plugin_.held.push_back([alive = std::weak_ptr(call->alive), done, answer] {
+        plugin_->held.push_back([alive = std::weak_ptr(call->alive), done, answer] {
           if (!alive.expired()) done(answer);
         });
         break;
@@ -155,10 +160,15 @@ class FakePlugin::Client final : public PluginClient {
   }
 
   loop::TimerQueue& timers_;
-  FakePlugin& plugin_;
+  FakePlugin* plugin_;
   ListFn on_list_;
   EndFn on_end_;
 };
+
+inline FakePlugin::~FakePlugin() {
+  for (Client* client : clients)
+    client->Orphan();
+}
 
 inline void FakePlugin::SendList(const std::vector<api::ListedDevice>& devices) {
   for (Client* client : std::vector(clients))

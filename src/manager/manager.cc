@@ -35,7 +35,7 @@ Manager::Manager(loop::TimerQueue& timers, base::Log& log, PluginDialer& dialer,
                       });
                     },
                 .resources = [this] { admissions_.SaveLogged(); }}),
-      store_(file, [this] { return Snapshot(); }),
+      store_(timers, file, [this] { return Snapshot(); }),
       admissions_(state(), log, store_, later_, options) {}
 
 Result<void> Manager::Restore() {

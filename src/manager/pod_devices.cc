@@ -14,8 +14,7 @@ std::vector<std::string> HeldDevices::AllIds() const {
   for (const auto& [numa, some] : ids)
     all.insert(all.end(), some.begin(), some.end());
   std::ranges::sort(all, base::NaturalLess);
-  auto repeats = std::ranges::unique(all);
-  all.erase(repeats.begin(), repeats.end());
+  all.erase(std::unique(all.begin(), all.end()), all.end());
   return all;
 }
 
