@@ -107,9 +107,10 @@ struct ParseLimits {
 /// in front is skipped.
 Result<Value> ParseJson(std::string_view text, std::string_view name, const ParseLimits& = {});
 
-/// Reads all documents of a YAML 1.2 text (JSON is a subset of it), empty ones left out. Errors
-/// as above; explicit tags, merge keys and keys that are no scalars are errors, as are control
-/// characters, invalid UTF-8 and tabs that indent. A byte order mark in front is skipped.
+/// Reads all documents of a YAML 1.2 text (JSON is a subset of it, but for escaped surrogate
+/// pairs, which are errors here), empty ones left out. Errors as above; tags, merge keys and keys
+/// that are no scalars are errors, as are control characters, invalid UTF-8 and tabs that indent. A
+/// byte order mark in front is skipped.
 Result<std::vector<Value>> ParseYaml(std::string_view text, std::string_view name,
                                      const ParseLimits& = {});
 

@@ -48,6 +48,7 @@ constexpr std::array kExplanations = {
                 "a document ends inside a quoted text; close the quotes"},
     Explanation{"unknown escape character",
                 "unknown escape after \"\\\"; write \"\\\\\", or use single quotes"},
+    Explanation{"invalid unicode", "this \\u escape is no character; write the character itself"},
     Explanation{"illegal tab", "tab in the indentation; use spaces"},
     Explanation{"the referenced anchor is not defined", "there is no anchor of this name above"},
 };
@@ -106,14 +107,14 @@ class YamlReader final : public YAML::EventHandler {
                 const std::string& text) override;
   void OnSequenceStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
                        YAML::EmitterStyle::value style) override {
-    Open(tag, {anchor, ToMark(mark), style == YAML::EmitterStyle::Flow},
-         Value::Array(ToMark(mark)));
+    if (!AcceptTag(mark, tag)) return;
+    Open({anchor, ToMark(mark), style == YAML::EmitterStyle::Flow}, Value::Array(ToMark(mark)));
   }
   void OnSequenceEnd() override { Close(); }
   void OnMapStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
                   YAML::EmitterStyle::value style) override {
-    Open(tag, {anchor, ToMark(mark), style == YAML::EmitterStyle::Flow},
-         Value::Object(ToMark(mark)));
+    if (!AcceptTag(mark, tag)) return;
+    Open({anchor, ToMark(mark), style == YAML::EmitterStyle::Flow}, Value::Object(ToMark(mark)));
   }
   void OnMapEnd() override { Close(); }
 
@@ -142,13 +143,13 @@ class YamlReader final : public YAML::EventHandler {
     return offset < source_.text().size() ? source_.text()[offset] : '\0';
   }
 
-  void Open(const std::string& tag, Collection collection, Value empty);
+  void Open(Collection collection, Value empty);
   void Close();
   void AddLeaf(const YAML::Mark& mark, YAML::anchor_t anchor, Value leaf);
-  void AddKey(const YAML::Mark& mark, const std::string& text, bool plain);
+  void AddKey(const YAML::Mark& mark, size_t start, const std::string& text, bool plain);
   void Remember(YAML::anchor_t anchor, const Value& value);
-  /// Refuses all tags but the two that stand for "none given".
-  bool AcceptTag(Mark mark, const std::string& tag);
+  /// Refuses all tags, even where the library makes nothing of them.
+  bool AcceptTag(const YAML::Mark& mark, const std::string& tag);
   size_t SkipAnchor(size_t offset) const;
   void CheckClosed(size_t quote);
   void CheckTabs(size_t begin, std::string_view text);
@@ -159,6 +160,7 @@ class YamlReader final : public YAML::EventHandler {
   std::vector<Collection> collections_;  ///< Those that are open.
   std::map<YAML::anchor_t, Anchored> anchored_;
   std::vector<Value> documents_;
+  size_t key_end_ = 0;  ///< What follows the last key: its ":".
   size_t document_start_ = 0;
   bool seen_document_ = false;
   Mark fault_mark_;
@@ -187,8 +189,8 @@ void YamlReader::OnDocumentStart(const YAML::Mark& mark) {
   if (seen_document_) {
     std::string_view between =
         source_.text().substr(document_start_, start - std::min(start, document_start_));
-    if (!source_.text().substr(start).starts_with("---") &&
-        between.find("\n...") == std::string_view::npos)
+    bool has_marker = mark.column == 0 && source_.text().substr(start).starts_with("---");
+    if (!has_marker && between.find("\n...") == std::string_view::npos)
       Fail(mark, "this does not belong to what stands above; is its indentation right?");
   }
   seen_document_ = true;
@@ -203,7 +205,7 @@ void YamlReader::OnDocumentEnd() {
 }
 
 void YamlReader::OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) {
-  if (failed()) return;
+  if (failed() || !AcceptTag(mark, "?")) return;
   if (builder_.ExpectsKey()) return Fail(mark, "a key must be text");
   char first = CharAt(SkipAnchor(static_cast<size_t>(mark.pos)));
   bool written = first == '~' || first == 'n' || first == 'N';
@@ -211,8 +213,9 @@ void YamlReader::OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) {
   if (!collections_.empty() && !builder_.InObject() && collections_.back().flow && !written)
     return FailAt(place, "nothing stands before this comma");
   if (builder_.InObject()) {
-    bool has_no_colon = !collections_.back().flow && place == builder_.key_mark();
-    if (has_no_colon) return FailAt(place, "a key is expected here, with \":\" after it");
+    bool is_at_key = !collections_.back().flow && place == builder_.key_mark();
+    if (is_at_key && CharAt(key_end_) != ':')
+      return FailAt(place, "a key is expected here, with \":\" after it");
     // The mark of a value that is not there is the next token's.
     if (!written) place = builder_.key_mark();
   }
@@ -234,7 +237,7 @@ void YamlReader::OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) {
 
 void YamlReader::OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
                           const std::string& text) {
-  if (failed() || !AcceptTag(ToMark(mark), tag)) return;
+  if (failed() || !AcceptTag(mark, tag)) return;
   size_t start = SkipAnchor(static_cast<size_t>(mark.pos));
   char first = CharAt(start);
   bool plain = tag == "?";
@@ -242,13 +245,13 @@ void YamlReader::OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::
   if (!plain && (first == '"' || first == '\'')) CheckClosed(start);
   if (text.find('\0') != std::string::npos) Fail(mark, "the text contains a NUL character");
   if (failed()) return;
-  if (builder_.ExpectsKey()) return AddKey(mark, text, plain);
+  if (builder_.ExpectsKey()) return AddKey(mark, start, text, plain);
   AddLeaf(mark, anchor,
           plain ? Value::Scalar(text, ToMark(mark)) : Value::String(text, ToMark(mark)));
 }
 
-void YamlReader::Open(const std::string& tag, Collection collection, Value empty) {
-  if (failed() || !AcceptTag(collection.mark, tag)) return;
+void YamlReader::Open(Collection collection, Value empty) {
+  if (failed()) return;
   if (builder_.ExpectsKey()) return FailAt(collection.mark, "a key must be text");
   if (std::string fault = builder_.Open(std::move(empty)); !fault.empty())
     return FailAt(collection.mark, fault);
@@ -268,10 +271,13 @@ void YamlReader::AddLeaf(const YAML::Mark& mark, YAML::anchor_t anchor, Value le
   if (std::string fault = builder_.Add(std::move(leaf)); !fault.empty()) Fail(mark, fault);
 }
 
-void YamlReader::AddKey(const YAML::Mark& mark, const std::string& text, bool plain) {
+void YamlReader::AddKey(const YAML::Mark& mark, size_t start, const std::string& text, bool plain) {
   if (plain && text == "<<")
     return Fail(mark, "merge keys are not supported; repeat the keys instead");
   builder_.Key(text, ToMark(mark));
+  // The library itself sees to it that there is one behind a quoted key.
+  key_end_ = plain ? source_.text().find_first_not_of(" \t", start + text.size())
+                   : source_.text().find(':', start);
 }
 
 void YamlReader::Remember(YAML::anchor_t anchor, const Value& value) {
@@ -282,16 +288,17 @@ void YamlReader::Remember(YAML::anchor_t anchor, const Value& value) {
   anchored_.insert_or_assign(anchor, Anchored{value, extent});
 }
 
-bool YamlReader::AcceptTag(Mark mark, const std::string& tag) {
-  if (tag == "?" || tag == "!") return true;
-  FailAt(mark, "tags are not supported; put quotes around what is meant as text");
+bool YamlReader::AcceptTag(const YAML::Mark& mark, const std::string& tag) {
+  bool none_given = tag == "?" || tag == "!";
+  if (none_given && CharAt(SkipAnchor(static_cast<size_t>(mark.pos))) != '!') return true;
+  Fail(mark, "tags are not supported; put quotes around what is meant as text");
   return false;
 }
 
-/// The offset of the value itself where an anchor or "!" stands in front of it.
+/// The offset of what follows an anchor, or `offset` itself where there is none.
 size_t YamlReader::SkipAnchor(size_t offset) const {
   std::string_view text = source_.text();
-  while (CharAt(offset) == '&' || CharAt(offset) == '!') {
+  while (CharAt(offset) == '&') {
     offset = std::min(text.find_first_of(kSpace, offset), text.size());
     offset = std::min(text.find_first_not_of(kSpace, offset), text.size());
   }
@@ -337,6 +344,12 @@ bool MayExceed(std::string_view text, size_t values) {
   return text.size() > values && static_cast<size_t>(std::ranges::count_if(text, is_flow)) > values;
 }
 
+/// The library takes a last line that is only space for a part of the block scalar above.
+std::string_view WithoutLastSpace(std::string_view text) {
+  size_t end = text.find_last_not_of(" \t");
+  return end != std::string_view::npos && text[end] == '\n' ? text.substr(0, end + 1) : text;
+}
+
 }  // namespace
 
 Result<std::vector<Value>> ParseYaml(std::string_view text, std::string_view name,
@@ -345,7 +358,7 @@ Result<std::vector<Value>> ParseYaml(std::string_view text, std::string_view nam
   TENON_TRY_VOID(source.Check(limits.bytes));
   if (MayExceed(source.text(), limits.values))
     return source.ErrorAt({}, "more than " + std::to_string(limits.values) + " values");
-  std::istringstream stream{std::string(source.text())};
+  std::istringstream stream{std::string(WithoutLastSpace(source.text()))};
   YamlReader reader(source, limits);
   try {
     YAML::Parser parser(stream);

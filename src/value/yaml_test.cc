@@ -94,6 +94,20 @@ TEST(ParseYaml, AcceptsByteOrderMarkCrlfAndEscapes) {
   EXPECT_EQ(R"({"a":"l1\nl2\n"})", ToJson(Parse("a: |\r\n  l1\r\n  l2\r\n")));
 }
 
+TEST(ParseYaml, AKeyNeedsNoValue) {
+  EXPECT_EQ(R"({"a":null})", ToJson(Parse("a:")));
+  EXPECT_EQ(R"({"a":null})", ToJson(Parse("a: ")));
+  EXPECT_EQ(R"({"a":null})", ToJson(Parse("'a' : ")));
+  EXPECT_EQ(R"({"a":null,"b":null})", ToJson(Parse("a:\nb: ")));
+  EXPECT_EQ(R"({"a":null,"b":null})", ToJson(Parse("{a, b}")));
+  EXPECT_EQ(R"({"a":null,"b":null})", ToJson(Parse("? a\n? b\n")));
+}
+
+TEST(ParseYaml, SpaceAtTheEndDoesNotBelongToABlockScalar) {
+  EXPECT_EQ(R"({"a":"f\n"})", ToJson(Parse("a: >\n  f\n  ")));
+  EXPECT_EQ(R"({"a":"f"})", ToJson(Parse("a: |\n  f")));
+}
+
 TEST(ParseYaml, FollowsAliases) {
   EXPECT_EQ(R"({"a":{"x":[1]},"b":{"x":[1]},"c":[1]})",
             ToJson(Parse("a: &all\n  x: &list [1]\nb: *all\nc: *list\n")));
@@ -171,6 +185,14 @@ INSTANTIATE_TEST_SUITE_P(
               "f.yaml:1:4: tags are not supported; put quotes around what is meant as text"},
         Fault{"CoreTag", "a: !!str 1\n",
               "f.yaml:1:4: tags are not supported; put quotes around what is meant as text"},
+        Fault{"TagOfNothing", "a: &x !foo\nb: 1\n",
+              "f.yaml:1:4: tags are not supported; put quotes around what is meant as text"},
+        Fault{"TagOfAList", "a: ! [1]\n",
+              "f.yaml:1:4: tags are not supported; put quotes around what is meant as text"},
+        Fault{"MarkerBehindText", "'y'---\n",
+              "f.yaml:1:4: this does not belong to what stands above; is its indentation right?"},
+        Fault{"SurrogatePair", "a: \"\\ud83d\\ude00\"\n",
+              "f.yaml:1:11: this \\u escape is no character; write the character itself"},
         Fault{"AliasOfItself", "a: &x [*x]\n",
               "f.yaml:1:8: an alias cannot stand inside its own anchor"},
         Fault{"AtSign", "a: @x\n",
