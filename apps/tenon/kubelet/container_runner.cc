@@ -104,7 +104,7 @@ Result<void> ContainerRunner::WriteBundle(const ContainerAllocation& allocation,
 
 void ContainerRunner::RetryLater(std::string reason, std::string message) {
   step_ = Step::kRetrying;
-  retry_ = environment_.loop.timers().After(backoff_.Next(), [this] { Prepare(); });
+  timer_ = environment_.loop.timers().After(backoff_.Next(), [this] { Prepare(); });
   const pod::ContainerState state = Waiting(reason, std::move(message));
   if (state == state_) return;
   state_ = state;
@@ -196,14 +196,14 @@ void ContainerRunner::OnExit(const runtime::ProcessExit& exit) {
 }
 
 void ContainerRunner::Terminate(pod::ContainerState state) {
-  retry_.Cancel();
-  kill_.Cancel();
+  timer_.Cancel();
   state_ = std::move(state);
-  environment_.log.Info("container ended", {{"pod", pod_.FullName()},
-                                            {"container", container_.name},
-                                            {"reason", state_.reason},
-                                            {"message", state_.message},
-                                            {"exitCode", state_.exit_code}});
+  base::LogFields fields = {{"pod", pod_.FullName()},
+                            {"container", container_.name},
+                            {"reason", state_.reason},
+                            {"exitCode", state_.exit_code}};
+  if (!state_.message.empty()) fields.emplace_back("message", state_.message);
+  environment_.log.Info("container ended", fields);
   Remove(Step::kEnded);
   observer_.changed();
 }
@@ -215,7 +215,7 @@ void ContainerRunner::Remove(Step then) {
       // Its devices are not free as long as anything of it may be alive.
       environment_.log.Error("container cannot be removed, trying again",
                              {{"container", id()}, {"why", result.error().message()}});
-      retry_ = environment_.loop.timers().After(backoff_.Next(), [this, then] { Remove(then); });
+      timer_ = environment_.loop.timers().After(backoff_.Next(), [this, then] { Remove(then); });
       return;
     }
     watch_.reset();
@@ -249,7 +249,7 @@ void ContainerRunner::OnQueried(Result<runtime::ContainerPresence> presence,
   if (!presence) {
     environment_.log.Error("container cannot be looked at, trying again",
                            {{"container", id()}, {"why", presence.error().message()}});
-    retry_ =
+    timer_ =
         environment_.loop.timers().After(backoff_.Next(), [this, process] { AskRuntime(process); });
     return;
   }
@@ -276,7 +276,7 @@ void ContainerRunner::Stop(base::Duration grace) {
     case Step::kIdle:
     case Step::kPreparing:
     case Step::kRetrying:
-      retry_.Cancel();
+      timer_.Cancel();
       step_ = Step::kEnded;
       observer_.changed();
       return;
@@ -295,7 +295,7 @@ void ContainerRunner::Stop(base::Duration grace) {
 
 void ContainerRunner::ArmKill(base::Duration grace) {
   if (grace > base::Duration::zero()) watch_->Kill(SIGTERM);
-  kill_ = environment_.loop.timers().After(grace, [this] { watch_->Kill(SIGKILL); });
+  timer_ = environment_.loop.timers().After(grace, [this] { watch_->Kill(SIGKILL); });
 }
 
 }  // namespace tenon::kubelet

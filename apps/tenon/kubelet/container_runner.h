@@ -104,8 +104,7 @@ class ContainerRunner final {
   std::optional<base::Duration> stop_;              ///< The grace of Stop().
   std::optional<runtime::ProcessExit> early_exit_;  ///< Seen before the runtime's answer.
   loop::Backoff backoff_;
-  loop::TimerHandle retry_;
-  loop::TimerHandle kill_;
+  loop::TimerHandle timer_;  ///< The next try, or the end of the grace.
   runtime::ContainerRuntime::Call call_;
   std::unique_ptr<runtime::ProcessWatch> watch_;
   /// Expires with this object: the device manager's answers may come later.

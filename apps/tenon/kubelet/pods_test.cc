@@ -232,7 +232,7 @@ TEST_F(PodsTest, AContainerThatIgnoresSigtermIsKilledAfterTheGraceAndAShorterOne
 
 TEST_F(PodsTest, APodCanBeDeletedAtEveryStepOfItsStart) {
   // Each turn of the loop takes the pod a little further.
-  for (int turns = 0; turns < 30; ++turns) {
+  for (int turns = 0; turns < 20; ++turns) {
     SCOPED_TRACE(turns);
     ASSERT_TRUE(Create(MakePod({"first"}, {"main"})));
     for (int i = 0; i < turns; ++i)
@@ -245,7 +245,7 @@ TEST_F(PodsTest, APodCanBeDeletedAtEveryStepOfItsStart) {
     EXPECT_EQ(pods->Find(kCamera), nullptr);
     EXPECT_THAT(runtime.known(), IsEmpty());
   }
-  EXPECT_EQ(created, 30);
+  EXPECT_EQ(created, 20);
 }
 
 TEST_F(PodsTest, ANameOrUidThatIsTakenIsRefused) {
