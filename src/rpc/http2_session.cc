@@ -80,6 +80,7 @@ struct Http2Session::Engine {
 
   static Http2Session& Self(void* user) { return *static_cast<Http2Session*>(user); }
   static int OnBeginHeaders(nghttp2_session*, const nghttp2_frame* frame, void* user);
+  // NOLINTNEXTLINE(readability-function-size): nghttp2 sets the parameters.
   static int OnHeader(nghttp2_session*, const nghttp2_frame* frame, const uint8_t* name,
                       size_t name_size, const uint8_t* value, size_t value_size, uint8_t,
                       void* user);
@@ -90,6 +91,7 @@ struct Http2Session::Engine {
   static int OnStreamClose(nghttp2_session*, int32_t id, uint32_t error, void* user);
   static int OnFrameSent(nghttp2_session*, const nghttp2_frame* frame, void* user);
   static int OnError(nghttp2_session*, int, const char* text, size_t size, void* user);
+  // NOLINTNEXTLINE(readability-function-size): nghttp2 sets the parameters.
   static ssize_t ReadBody(nghttp2_session*, int32_t id, uint8_t*, size_t room, uint32_t* flags,
                           nghttp2_data_source* source, void* user);
   static int SendBody(nghttp2_session*, nghttp2_frame* frame, const uint8_t* head, size_t length,
@@ -127,6 +129,7 @@ void Http2Session::Engine::SetCallbacks(nghttp2_session_callbacks* callbacks) {
 
 void Http2Session::Engine::SetLimits(nghttp2_option* option, Side side) {
   nghttp2_option_set_no_closed_streams(option, 1);
+  nghttp2_option_set_max_reserved_remote_streams(option, 0);
   nghttp2_option_set_max_outbound_ack(option, kMaxQueuedFrames);
   nghttp2_option_set_stream_reset_rate_limit(option, kResetBurst, kResetsPerSecond);
   // Kubelets before 1.23 put the raw socket path into :authority, for which nghttp2 would reset
@@ -155,7 +158,8 @@ int Http2Session::Engine::OnBeginHeaders(nghttp2_session* raw, const nghttp2_fra
                                          void* user) {
   Http2Session& self = Self(user);
   int32_t id = frame->hd.stream_id;
-  if (frame->headers.cat == NGHTTP2_HCAT_REQUEST) {
+  // The other kind is the promise of a push, before the client's refusal of those took effect.
+  if (frame->hd.type == NGHTTP2_HEADERS && frame->headers.cat == NGHTTP2_HCAT_REQUEST) {
     std::unique_ptr<Http2Stream> stream = self.events_.OnRequest();
     stream->id_ = id;
     nghttp2_session_set_stream_user_data(raw, id, stream.get());
@@ -164,6 +168,7 @@ int Http2Session::Engine::OnBeginHeaders(nghttp2_session* raw, const nghttp2_fra
   return 0;
 }
 
+// NOLINTNEXTLINE(readability-function-size): nghttp2 sets the parameters.
 int Http2Session::Engine::OnHeader(nghttp2_session*, const nghttp2_frame* frame,
                                    const uint8_t* name, size_t name_size, const uint8_t* value,
                                    size_t value_size, uint8_t, void* user) {
@@ -255,6 +260,7 @@ int Http2Session::Engine::OnError(nghttp2_session*, int, const char* text, size_
   return 0;
 }
 
+// NOLINTNEXTLINE(readability-function-size): nghttp2 sets the parameters.
 ssize_t Http2Session::Engine::ReadBody(nghttp2_session* raw, int32_t id, uint8_t*, size_t room,
                                        uint32_t* flags, nghttp2_data_source* source, void* user) {
   auto& stream = *static_cast<Http2Stream*>(source->ptr);
@@ -311,7 +317,9 @@ std::optional<std::string> Http2Session::Feed(std::string_view bytes) {
     if (complaint_.empty()) complaint_ = nghttp2_strerror(static_cast<int>(taken));
     return complaint_;
   }
-  if (nghttp2_session_get_outbound_queue_size(engine_->raw) > kMaxQueuedFrames)
+  // A client's queue holds calls of its own.
+  if (options_.side == Side::kServer &&
+      nghttp2_session_get_outbound_queue_size(engine_->raw) > kMaxQueuedFrames)
     return "the peer sends but does not read";
   return std::nullopt;
 }

@@ -13,13 +13,14 @@ namespace {
 /// Requests in the making, of all connections together: what hostile clients can make us hold.
 constexpr size_t kMaxBufferedBytes = size_t{64} << 20;
 
-const char kAbandoned[] = "the method ended without an answer";
+constexpr std::string_view kAbandoned = "the method ended without an answer";
 
 class UnaryHandle final : public UnaryCall {
  public:
   explicit UnaryHandle(IncomingCall& call) : link_(call) {}
   ~UnaryHandle() override {
-    if (IncomingCall* call = link_.Release()) call->End({StatusCode::kUnavailable, kAbandoned});
+    if (IncomingCall* call = link_.Release())
+      call->End({StatusCode::kUnavailable, std::string(kAbandoned)});
   }
   void Reply(std::string message) override {
     IncomingCall* call = link_.Release();
@@ -42,7 +43,7 @@ class UnaryHandle final : public UnaryCall {
 class StreamHandle final : public ServerStream {
  public:
   explicit StreamHandle(IncomingCall& call) : link_(call) {}
-  ~StreamHandle() override { Finish({StatusCode::kUnavailable, kAbandoned}); }
+  ~StreamHandle() override { Finish({StatusCode::kUnavailable, std::string(kAbandoned)}); }
   void Write(Payload message, std::function<void()> on_written) override {
     if (closed()) return;
     link_.OnWritten(std::move(on_written));
@@ -100,10 +101,25 @@ void CallLink::NotifyWritten() {
   });
 }
 
+IncomingCall::IncomingCall(ServerConnection& connection)
+    : connection_(connection), reader_(connection.context_.options.max_request_bytes) {
+  ++connection_.incomplete_;
+}
+
 IncomingCall::~IncomingCall() {
   if (link_ != nullptr) link_->Lose();
   std::erase(connection_.ready_, this);
+  StopReceiving();
   GiveBackBuffer();
+}
+
+void IncomingCall::StopReceiving() {
+  if (std::exchange(receiving_, false)) --connection_.incomplete_;
+}
+
+void IncomingCall::GiveUpIfOverdue() {
+  if (receiving_ && std::exchange(asked_, true))
+    Conclude({StatusCode::kDeadlineExceeded, "the request did not arrive in time"}, "200");
 }
 
 void IncomingCall::GiveBackBuffer() {
@@ -151,7 +167,8 @@ Status IncomingCall::UnknownMethod() const {
   if (path[0] != '/' || slash == 0)
     return {StatusCode::kUnimplemented, "malformed method name: " + Quoted(path)};
   const Methods& methods = connection_.context_.methods;
-  std::string_view service = std::string_view(path).substr(0, slash + 1);
+  std::string_view service = path;
+  service = service.substr(0, slash + 1);
   auto known = methods.lower_bound(service);
   std::string name = base::EscapeForLine(service.substr(1, service.size() - 2));
   if (known == methods.end() || !known->first.starts_with(service))
@@ -177,6 +194,7 @@ void IncomingCall::OnEnd() {
   if (reader_.mid_message()) return End({StatusCode::kInternal, "unexpected EOF"});
   if (messages_.empty())
     return End({StatusCode::kInternal, "received no request message for this method"});
+  StopReceiving();
   connection_.ready_.push_back(this);
 }
 
@@ -236,6 +254,7 @@ void IncomingCall::End(Status status, std::string_view http_status) {
 void IncomingCall::Conclude(Status status, std::string_view http_status) {
   ended_ = true;
   expiry_.Cancel();
+  StopReceiving();
   GiveBackBuffer();
   connection_.transport_.session().SendTrailers(*this, std::move(status), http_status);
 }
@@ -246,7 +265,7 @@ void IncomingCall::OnMessageWritten() {
 
 std::optional<base::Duration> IncomingCall::time_left() const {
   if (!deadline_) return std::nullopt;
-  return std::max(base::Duration::zero(), base::Duration(*deadline_ - timers().now()));
+  return std::max(base::Duration::zero(), *deadline_ - timers().now());
 }
 
 }  // namespace tenon::rpc

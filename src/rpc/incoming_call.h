@@ -20,14 +20,15 @@ class CallLink;
 /// One call as the connection sees it, from its first header to the end of its stream.
 class IncomingCall final : public Http2Stream {
  public:
-  explicit IncomingCall(ServerConnection& connection)
-      : connection_(connection), reader_(connection.context_.options.max_request_bytes) {}
+  explicit IncomingCall(ServerConnection& connection);
   ~IncomingCall() override;
 
   /// Runs the method with the complete request; it may destroy the whole server.
   void Run();
   /// Ends the call unless it is a unary one whose method is at work. Flush afterwards.
   void Drain();
+  /// At the second time of asking, ends the call if its request is not complete. Flush afterwards.
+  void GiveUpIfOverdue();
 
   // For the method's handle:
   void Answer(std::string message);
@@ -50,13 +51,16 @@ class IncomingCall final : public Http2Stream {
   Status UnknownMethod() const;
   void Conclude(Status status, std::string_view http_status);
   void Expire();
+  void StopReceiving();
   void GiveBackBuffer();
   loop::TimerQueue& timers() const { return connection_.context_.loop.timers(); }
 
   ServerConnection& connection_;
   RequestHead head_;
   bool head_complete_ = false;
-  bool ended_ = false;  ///< What it ends with has been decided.
+  bool receiving_ = true;  ///< The request; counted in ServerConnection::incomplete_.
+  bool asked_ = false;     ///< Whether it is overdue.
+  bool ended_ = false;     ///< What it ends with has been decided.
   MessageReader reader_;
   std::vector<std::string> messages_;
   size_t buffered_ = 0;  ///< This call's part of ServerContext::buffered_bytes.

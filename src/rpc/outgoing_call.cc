@@ -7,8 +7,9 @@
 namespace tenon::rpc {
 namespace {
 
-const char kDraining[] = "the connection is draining";
-const char kRejected[] = "the stream is rejected because server is draining the connection";
+constexpr std::string_view kDraining = "the connection is draining";
+constexpr std::string_view kRejected =
+    "the stream is rejected because server is draining the connection";
 
 }  // namespace
 
@@ -39,7 +40,8 @@ class OutgoingStream final : public Http2Stream {
     OutgoingCall& call = *std::exchange(call_, nullptr);
     call.stream_ = nullptr;
     bool rejected = error == kRefusedStream && call.transport_->session().peer_goaway();
-    call.End(rejected ? Status{StatusCode::kUnavailable, kRejected} : StatusOfReset(error));
+    call.End(rejected ? Status{StatusCode::kUnavailable, std::string(kRejected)}
+                      : StatusOfReset(error));
   }
 
   OutgoingCall* call_;
@@ -66,12 +68,13 @@ void OutgoingCall::Start(Transport& transport, std::string_view method, std::str
       End({StatusCode::kDeadlineExceeded, "context deadline exceeded"});
     });
   transport_ = &transport;
-  if (transport.session().peer_goaway()) return End({StatusCode::kUnavailable, kDraining});
+  if (transport.session().peer_goaway())
+    return End({StatusCode::kUnavailable, std::string(kDraining)});
   auto stream = std::make_unique<OutgoingStream>(*this);
   stream_ = stream.get();
   if (transport.session().StartRequest(std::move(stream), method, deadline, std::move(request)) ==
       nullptr)
-    return End({StatusCode::kUnavailable, kDraining});
+    return End({StatusCode::kUnavailable, std::string(kDraining)});
   transport.Flush();
 }
 

@@ -34,8 +34,8 @@ void OutputQueue::Append(std::string_view bytes) {
 void OutputQueue::AppendShared(const std::shared_ptr<const std::string>& body, size_t offset,
                                size_t length) {
   if (length < kSmall) {
-    Append(std::string_view(*body).substr(offset, length));
-    return;
+    std::string_view bytes = *body;
+    return Append(bytes.substr(offset, length));
   }
   segments_.push_back({.shared = body, .begin = offset, .end = offset + length});
   appended_ += length;

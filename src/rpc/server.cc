@@ -54,6 +54,8 @@ class UnixServer final : public Server, public ServerConnection::Owner {
     TENON_CHECK(added);
   }
   void AcceptAll();
+  /// Closes the connection that has been without a call longest. Returns: whether there is one.
+  bool MakeRoom();
   void PauseAccepting(int os_errno);
   void OnLost(ServerConnection& connection, const std::string& reason) override;
   void OnQuiet() override;
@@ -72,7 +74,7 @@ class UnixServer final : public Server, public ServerConnection::Owner {
 };
 
 Result<void> UnixServer::Adopt(base::UniqueFd socket) {
-  if (static_cast<int>(connections_.size()) >= context_.options.max_connections) {
+  if (static_cast<int>(connections_.size()) >= context_.options.max_connections && !MakeRoom()) {
     log_.Warning("too many connections, closing the newest", {{"socket", path_}});
     return {};
   }
@@ -81,6 +83,15 @@ Result<void> UnixServer::Adopt(base::UniqueFd socket) {
   ServerConnection* key = connection.get();
   connections_.emplace(key, std::move(connection));
   return {};
+}
+
+bool UnixServer::MakeRoom() {
+  ServerConnection* oldest = nullptr;
+  for (auto& [connection, owned] : connections_) {
+    if (connection->busy()) continue;
+    if (oldest == nullptr || connection->quiet_since() < oldest->quiet_since()) oldest = connection;
+  }
+  return connections_.erase(oldest) > 0;
 }
 
 void UnixServer::AcceptAll() {

@@ -73,8 +73,9 @@ class Server {
 
   struct Options {
     size_t max_request_bytes = size_t{4} << 20;  ///< Larger ones: kResourceExhausted.
-    int max_connections = 64;                    ///< More are closed at once.
-    int max_streams = 128;                       ///< Per connection.
+    /// Of more, the one longest without a call makes way; if all have calls, the newest is closed.
+    int max_connections = 64;
+    int max_streams = 128;  ///< Per connection.
     /// A connection without any call for this long is closed; a dead peer's is, too.
     base::Duration idle_timeout = std::chrono::minutes(30);
     mode_t socket_mode = 0600;

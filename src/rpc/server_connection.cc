@@ -7,6 +7,8 @@ namespace {
 
 /// How long a client may take to say its first word.
 constexpr base::Duration kHandshakeTimeout = std::chrono::seconds(20);
+/// How long a request may take to arrive, between one and two of these.
+constexpr base::Duration kRequestTimeout = std::chrono::seconds(30);
 
 }  // namespace
 
@@ -36,6 +38,16 @@ void ServerConnection::OnReceived() {
     ready_.erase(ready_.begin());
     if (!lifetime_.Outlives([call] { call->Run(); })) return;
   }
+  if (incomplete_ > 0 && !requests_.pending()) WatchRequests();
+}
+
+void ServerConnection::WatchRequests() {
+  requests_ = context_.loop.timers().After(kRequestTimeout, [this] {
+    transport_.session().ForEachStream(
+        [](Http2Stream& stream) { static_cast<IncomingCall&>(stream).GiveUpIfOverdue(); });
+    if (incomplete_ > 0) WatchRequests();
+    transport_.Flush();
+  });
 }
 
 void ServerConnection::OnQuiet() {

@@ -53,6 +53,8 @@ class ServerConnection final : private Http2Session::Events, private Transport::
   void Drain();
   /// Whether calls are open or answers wait to be written.
   bool busy() const { return busy_; }
+  /// Since when it is not. Requires: !busy().
+  base::MonotonicTime quiet_since() const { return quiet_since_; }
 
  private:
   friend class IncomingCall;
@@ -63,15 +65,18 @@ class ServerConnection final : private Http2Session::Events, private Transport::
   void OnQuiet() override;
   void OnLost(const std::string& reason) override { owner_.OnLost(*this, reason); }
   void WatchIdleness(base::Duration delay);
+  void WatchRequests();
 
   ServerContext& context_;
   Owner& owner_;
   std::vector<IncomingCall*> ready_;  ///< Complete requests whose methods have not run.
   base::MonotonicTime quiet_since_;
+  int incomplete_ = 0;  ///< Requests that have begun and not ended.
   bool busy_ = false;
   bool draining_ = false;
   loop::TimerHandle handshake_;
   loop::TimerHandle idle_;
+  loop::TimerHandle requests_;  ///< Set only while a request takes more than a moment.
   Lifetime lifetime_;
   Transport transport_;  // Last: its streams use the members above.
 };
