@@ -1,9 +1,10 @@
 #include "tenon/pod_client.h"
 
+#include <algorithm>
 #include <utility>
 
-#include "base/strings.h"
 #include "tenon/json_view.h"
+#include "tenon/terminal.h"
 
 namespace tenon::cli {
 namespace {
@@ -68,8 +69,8 @@ Result<Value> WaitForEnd(ControlClient& client, const PodKey& key) {
   }
 }
 
-Result<void> ReadLog(ControlClient& client, const PodKey& key, const std::string& container,
-                     bool follow, const std::function<void(std::string_view)>& write) {
+Result<void> PrintLog(ControlClient& client, const PodKey& key, const std::string& container,
+                      bool follow) {
   admin::HttpRequest request{.path = key.Path() + "/log"};
   if (!container.empty()) request.query["container"] = container;
   size_t offset = 0;
@@ -81,7 +82,8 @@ Result<void> ReadLog(ControlClient& client, const PodKey& key, const std::string
               client.Call(request, std::chrono::seconds(kLogWaitSeconds + 30)));
     if (!log.body.empty()) {
       offset += log.body.size();
-      write(log.body);
+      Print(log.body);
+      if (!FlushOutput()) return {};
       continue;
     }
     if (ended) return {};

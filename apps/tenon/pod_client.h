@@ -1,8 +1,7 @@
 #pragma once
 
-#include <functional>
 #include <string>
-#include <string_view>
+#include <vector>
 
 #include "base/result.h"
 #include "tenon/control_client.h"
@@ -32,9 +31,9 @@ Result<void> DeletePod(ControlClient& client, const PodKey& key, int grace_secon
 /// Waits until IsTerminal(). Returns: the pod as it is then.
 Result<Value> WaitForEnd(ControlClient& client, const PodKey& key);
 
-/// Gives what a container writes to `write` until there is no more: at once, or when the pod has
-/// ended if it is to `follow`.
-Result<void> ReadLog(ControlClient& client, const PodKey& key, const std::string& container,
-                     bool follow, const std::function<void(std::string_view)>& write);
+/// Prints what a container writes until there is no more (at once, or when the pod has ended if it
+/// is to `follow`) or until nobody reads it any longer, as FlushOutput() then says.
+Result<void> PrintLog(ControlClient& client, const PodKey& key, const std::string& container,
+                      bool follow);
 
 }  // namespace tenon::cli

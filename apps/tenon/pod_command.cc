@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "base/strings.h"
 #include "pod/manifest.h"
 #include "tenon/commands.h"
 #include "tenon/control_client.h"
@@ -55,7 +56,8 @@ bool ReportApplied(const PodOptions& options, ControlClient& client, std::vector
     }
     bool failed = TextAt(pod, {"status", "phase"}) == "Failed";
     if (failed) PrintError(PhaseLine(pod));
-    if (!failed && options.output == OutputFormat::kTable) Print(PhaseLine(pod) + "\n");
+    if (!failed && options.output == OutputFormat::kTable)
+      Print(base::EscapeForLine(PhaseLine(pod)) + "\n");
     ok = ok && !failed;
   }
   return ok;
@@ -125,7 +127,7 @@ int Delete(const PodOptions& options, ControlClient& client) {
   for (const PodKey& key : keys) {
     auto deleted = DeletePod(client, key, options.grace_seconds);
     if (deleted) {
-      Print(key.namespace_name + "/" + key.name + ": deleted\n");
+      Print(base::EscapeForLine(key.namespace_name + "/" + key.name) + ": deleted\n");
     } else {
       code = Fail(deleted.error());
     }
@@ -134,12 +136,8 @@ int Delete(const PodOptions& options, ControlClient& client) {
 }
 
 int Logs(const PodOptions& options, ControlClient& client) {
-  auto read =
-      ReadLog(client, Key(options), options.container, options.follow, [](std::string_view text) {
-        Print(text);
-        FlushOutput();
-      });
-  return read ? kExitOk : Fail(read.error());
+  auto printed = PrintLog(client, Key(options), options.container, options.follow);
+  return printed ? kExitOk : Fail(printed.error());
 }
 
 void AddKey(CLI::App& app, PodOptions& options) {

@@ -93,10 +93,8 @@ int ExitCodeOf(const Value& pod) {
 
 /// Shows what the container writes until it ends. Returns: the code to end with.
 Result<int> Follow(ControlClient& client, const PodKey& key) {
-  TENON_TRY_VOID(ReadLog(client, key, "main", true, [](std::string_view text) {
-    Print(text);
-    FlushOutput();
-  }));
+  TENON_TRY_VOID(PrintLog(client, key, "main", true));
+  if (!FlushOutput()) return kExitNotRun;
   TENON_TRY(Value pod, GetPod(client, key));
   return ExitCodeOf(pod);
 }

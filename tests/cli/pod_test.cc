@@ -200,6 +200,25 @@ TEST_F(PodTest, LogsPrintsWhatIsThereInPieces) {
   EXPECT_EQ("side", kubelet.log_container);
 }
 
+TEST_F(PodTest, LogsEndsWhenNobodyReadsThem) {
+  kubelet.running_pod = kRunning;
+  kubelet.ended_pod = kRunning;  // Runs for ever.
+  kubelet.log = "one\ntwo\n";
+  kubelet.log_piece = 4;
+  std::optional<process::ChildExit> ended;
+  auto child =
+      process::Child::Start(*loop,
+                            {.argv = {"/bin/sh", "-c",
+                                      "exec " TENON_BINARY " pod logs -f first --kubelet-dir " +
+                                          directory + " >/dev/full"}},
+                            [&](process::ChildExit exit) { ended = std::move(exit); });
+  ASSERT_TRUE(child);
+  ASSERT_TRUE(loop->RunUntil([&] { return ended.has_value(); }, std::chrono::seconds(20)));
+
+  EXPECT_EQ(1, ended->code);
+  EXPECT_EQ("tenon: standard output could not be written\n", ended->errors);
+}
+
 TEST_F(PodTest, LogsFollowsUntilThePodHasEnded) {
   kubelet.running_pod = kRunning;
   kubelet.ended_pod = kEnded;
