@@ -31,6 +31,8 @@ std::optional<Reaped> Reap(int pidfd) {
     return Reaped{};  // ECHILD: somebody else in this process took it.
   if (info.si_pid == 0) return std::nullopt;
   if (info.si_code == CLD_EXITED) return Reaped{.code = info.si_status};
+  // A tracer is told of stops, too, whether it asks for them or not.
+  if (info.si_code != CLD_KILLED && info.si_code != CLD_DUMPED) return std::nullopt;
   return Reaped{.signal = info.si_status};
 }
 

@@ -14,6 +14,7 @@
 #include <fstream>
 #include <functional>
 #include <map>
+#include <thread>
 
 #include "base/strings.h"
 #include "base/unique_fd.h"
@@ -332,8 +333,9 @@ TEST_F(ChildTest, AChildThatCannotBeKilledDoesNotHoldUpDone) {
   EXPECT_TRUE(exit->timed_out);
   EXPECT_TRUE(Lives(pid));
   started->reset();
-  ASSERT_EQ(pid, ::waitpid(pid, nullptr, 0));  // The stop on its way out.
-  ASSERT_EQ(0, ::ptrace(PTRACE_DETACH, pid, nullptr, nullptr));
+  // Possible from its stop on; whether the loop has been told of that already is a matter of luck.
+  while (::ptrace(PTRACE_DETACH, pid, nullptr, nullptr) != 0)
+    std::this_thread::yield();
   EXPECT_TRUE(
       fake_loop->RunUntil([&] { return pass_time() && !Lives(pid); }, std::chrono::hours(1)));
 }
@@ -411,12 +413,10 @@ TEST_F(ChildTest, OnOutputMayDestroyTheChild) {
 }
 
 TEST_F(ChildTest, OnOutputMayDestroyTheChildAfterItsEnd) {
-  int calls = 0;
   ChildOptions options = Shell("head -c 60000 /dev/zero; echo y >&2");
   options.on_output = [&](int, std::string_view) {
     // Only once it has ended, when the rest of the pipes is read.
     siginfo_t info{};
-    ++calls;
     if (::waitid(P_PID, static_cast<id_t>(child->pid()), &info, WEXITED | WNOHANG | WNOWAIT) != 0)
       child.reset();
   };
@@ -426,7 +426,6 @@ TEST_F(ChildTest, OnOutputMayDestroyTheChildAfterItsEnd) {
   ASSERT_EQ(0, ::waitid(P_PID, static_cast<id_t>(child->pid()), &info, WEXITED | WNOWAIT));
 
   EXPECT_TRUE(loop->RunUntil([&] { return child == nullptr; }, seconds(5)));
-  EXPECT_GT(calls, 1);
   EXPECT_FALSE(exit.has_value());
 }
 

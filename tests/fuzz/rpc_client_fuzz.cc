@@ -23,8 +23,8 @@ void Run(const uint8_t* bytes, size_t size) {
   base::FakeClock clock;
   auto loop = *loop::EventLoop::Create(clock);
   std::array<int, 2> ends{};
-  TENON_CHECK(
-      ::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends.data()) == 0);
+  TENON_CHECK(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends.data()) ==
+              0);
   base::UniqueFd peer(ends[0]);
   auto channel = Channel::FromSocket(*loop, base::UniqueFd(ends[1]), {.max_response_bytes = 1000});
   int unary_ends = 0;

@@ -37,8 +37,8 @@ class Target final {
   void Run(const uint8_t* bytes, size_t size) {
     if (size == 0) return;
     std::array<int, 2> ends{};
-    TENON_CHECK(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0,
-                             ends.data()) == 0);
+    TENON_CHECK(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends.data()) ==
+                0);
     base::UniqueFd peer(ends[0]);
     TENON_CHECK(server_->Adopt(base::UniqueFd(ends[1])).has_value());
     size_t step = *bytes % 64 == 0 ? size : *bytes;

@@ -34,11 +34,12 @@ class Peer final : public grpc::CallbackGenericService {
       StartRead(&request_);
     }
     void OnReadDone(bool ok) override {
-      if (!ok) return;
+      if (!ok) return Finish(grpc::Status::CANCELLED);
       if (method_ == "Echo") return Send(ToBytes(request_), 1);
       if (method_ == "Big") return Send(std::string(6 << 20, 'x'), 1);
       if (method_ == "Three") return Send("message", 3);
       if (method_ == "Hang") {
+        hangs_ = true;
         ++peer_.hanging;
         return;
       }
@@ -52,7 +53,7 @@ class Peer final : public grpc::CallbackGenericService {
     }
     void OnCancel() override {
       ++peer_.cancelled;
-      if (method_ == "Hang") Finish(grpc::Status::CANCELLED);
+      if (hangs_) Finish(grpc::Status::CANCELLED);
     }
     void OnDone() override { delete this; }
 
@@ -67,6 +68,7 @@ class Peer final : public grpc::CallbackGenericService {
     grpc::ByteBuffer request_;
     grpc::ByteBuffer response_;
     int left_ = 0;
+    std::atomic<bool> hangs_ = false;
   };
 
   grpc::ServerGenericBidiReactor* CreateReactor(
