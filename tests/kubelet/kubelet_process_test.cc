@@ -270,7 +270,7 @@ struct ContainerTest : KubeletProcessTest {
 TEST_F(ContainerTest, ThePodOpensItsDeviceAndNoOther) {
   ASSERT_EQ(Submit("first",
                    "exec 3<>" + device +
-                       " && echo opened; busybox mknod /dev/other c 10 232; : </dev/other; "
+                       " && echo opened; busybox mknod /dev/other c 10 232; (: </dev/other); "
                        "exec busybox sleep 1000",
                    kLimit),
             "Pending ");
