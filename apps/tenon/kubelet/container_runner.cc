@@ -65,11 +65,12 @@ void ContainerRunner::Start() {
 
 void ContainerRunner::Prepare() {
   step_ = Step::kPreparing;
-  environment_.devices.PrepareStart(
-      pod_.uid, container_.name,
-      [this, alive = std::weak_ptr<const bool>(alive_)](Result<ContainerAllocation> allocation) {
-        if (!alive.expired() && step_ == Step::kPreparing) OnPrepared(allocation);
-      });
+  environment_.devices.PrepareStart(pod_.uid, container_.name,
+                                    [this, alive = std::weak_ptr<const bool>(alive_)](
+                                        const Result<ContainerAllocation>& allocation) {
+                                      if (!alive.expired() && step_ == Step::kPreparing)
+                                        OnPrepared(allocation);
+                                    });
 }
 
 void ContainerRunner::OnPrepared(const Result<ContainerAllocation>& allocation) {
@@ -102,7 +103,7 @@ Result<void> ContainerRunner::WriteBundle(const ContainerAllocation& allocation,
   return WriteText(base::JoinPath(bundle, "config.json"), ToJson(config, /*indent=*/true));
 }
 
-void ContainerRunner::RetryLater(std::string reason, std::string message) {
+void ContainerRunner::RetryLater(const std::string& reason, std::string message) {
   step_ = Step::kRetrying;
   timer_ = environment_.loop.timers().After(backoff_.Next(), [this] { Prepare(); });
   const pod::ContainerState state = Waiting(reason, std::move(message));
@@ -121,7 +122,7 @@ void ContainerRunner::Create() {
       {.id = id(),
        .bundle = environment_.store.ContainerDirectory(pod_.uid, container_.name),
        .log_path = environment_.store.OutputPath(pod_.uid, container_.name)},
-      [this](Result<runtime::ProcessIdentity> process) { OnCreated(process); });
+      [this](const Result<runtime::ProcessIdentity>& process) { OnCreated(process); });
 }
 
 void ContainerRunner::OnCreated(const Result<runtime::ProcessIdentity>& process) {

@@ -85,7 +85,7 @@ class ContainerRunner final {
                  const std::optional<runtime::ProcessIdentity>& process);
 
   Result<void> Watch(const runtime::ProcessIdentity& process);
-  void RetryLater(std::string reason, std::string message);
+  void RetryLater(const std::string& reason, std::string message);
   void SetRunning(base::WallTime since);
   void FailStart(std::string message);
   void Terminate(pod::ContainerState state);

@@ -245,9 +245,11 @@ HttpResponse ControlApi::GetStatus() const {
     Value holders = HoldersOf(parts_.pods, resource.resource, in_use);
     Value& item = resources.Append(Value::Object());
     item.Add("name", Value::String(resource.resource));
-    item.Add("capacity", Value::Number(resource.capacity));
-    item.Add("healthy", Value::Number(resource.allocatable));
-    item.Add("unhealthy", Value::Number(resource.capacity - resource.allocatable));
+    const auto capacity = static_cast<int64_t>(resource.capacity);
+    const auto healthy = static_cast<int64_t>(resource.allocatable);
+    item.Add("capacity", Value::Number(capacity));
+    item.Add("healthy", Value::Number(healthy));
+    item.Add("unhealthy", Value::Number(capacity - healthy));
     item.Add("inUse", Value::Number(in_use));
     item.Add("heldBy", std::move(holders));
   }
