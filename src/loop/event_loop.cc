@@ -144,16 +144,18 @@ void EventLoop::Turn(base::MonotonicTime latest) {
   base::MonotonicTime start = clock_.Now();
   timers_.AdvanceTo(start);
   for (int i = 0; i < count; ++i) {
-    const epoll_event& event = events[static_cast<size_t>(i)];
-    if (event.data.u64 == kWakeId) {
+    // Copied out: the kernel's structure is packed, so a reference into it would be misaligned.
+    const uint32_t ready = events[static_cast<size_t>(i)].events;
+    const uint64_t id = events[static_cast<size_t>(i)].data.u64;
+    if (id == kWakeId) {
       RunPosted();
       continue;
     }
-    auto entry = watched_.find(event.data.u64);
+    auto entry = watched_.find(id);
     if (entry == watched_.end()) continue;  // Cancelled by a callback earlier in this turn.
     // The callback may destroy its own watch: keep the function alive while it runs.
     std::shared_ptr<FdCallback> callback = entry->second.callback;
-    (*callback)(FromEpoll(event.events));
+    (*callback)(FromEpoll(ready));
   }
   longest_turn_ = std::max(longest_turn_, base::Duration{clock_.Now() - start});
 }
