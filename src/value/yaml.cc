@@ -189,7 +189,9 @@ void YamlReader::OnDocumentStart(const YAML::Mark& mark) {
   if (seen_document_) {
     std::string_view between =
         source_.text().substr(document_start_, start - std::min(start, document_start_));
-    bool has_marker = mark.column == 0 && source_.text().substr(start).starts_with("---");
+    char behind = CharAt(start + 3);
+    bool has_marker = mark.column == 0 && source_.text().substr(start).starts_with("---") &&
+                      (behind == '\0' || kSpace.find(behind) != std::string_view::npos);
     if (!has_marker && between.find("\n...") == std::string_view::npos)
       Fail(mark, "this does not belong to what stands above; is its indentation right?");
   }

@@ -191,6 +191,8 @@ INSTANTIATE_TEST_SUITE_P(
               "f.yaml:1:4: tags are not supported; put quotes around what is meant as text"},
         Fault{"MarkerBehindText", "'y'---\n",
               "f.yaml:1:4: this does not belong to what stands above; is its indentation right?"},
+        Fault{"MarkerBeforeText", "{a: 1}\n---b\n",
+              "f.yaml:2:1: this does not belong to what stands above; is its indentation right?"},
         Fault{"SurrogatePair", "a: \"\\ud83d\\ude00\"\n",
               "f.yaml:1:11: this \\u escape is no character; write the character itself"},
         Fault{"AliasOfItself", "a: &x [*x]\n",
