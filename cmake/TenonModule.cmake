@@ -16,7 +16,7 @@ function(tenon_module name)
     add_executable(tenon_${name}_test ${M_TESTS})
     target_link_libraries(tenon_${name}_test PRIVATE tenon::${name} tenon::flags GTest::gmock_main)
     tenon_precompile_gtest(tenon_${name}_test)
-    gtest_discover_tests(tenon_${name}_test TEST_PREFIX "${name}." PROPERTIES LABELS ${name} TIMEOUT 30)
+    gtest_discover_tests(tenon_${name}_test TEST_PREFIX "${name}." PROPERTIES LABELS ${name} TIMEOUT 300)
   endif()
 endfunction()
 
