@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/check.h"
 #include "base/strings.h"
 #include "device/resource_name.h"
 
