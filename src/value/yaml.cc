@@ -11,6 +11,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/strings.h"
 #include "value/source_text.h"
 #include "value/tree_builder.h"
 #include "value/value.h"
@@ -246,6 +247,9 @@ void YamlReader::OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::
   if (plain) CheckTabs(start, text);
   if (!plain && (first == '"' || first == '\'')) CheckClosed(start);
   if (text.find('\0') != std::string::npos) Fail(mark, "the text contains a NUL character");
+  // The source is valid UTF-8, so this is the library's: it writes these two as one raw byte.
+  if (!base::IsValidUtf8(text))
+    Fail(mark, "the escapes \\N and \\_ are not supported; write the character itself");
   if (failed()) return;
   if (builder_.ExpectsKey()) return AddKey(mark, start, text, plain);
   AddLeaf(mark, anchor,
