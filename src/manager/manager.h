@@ -66,6 +66,12 @@ class Manager final {
 
   /// By resource, as a Node object's status has it.
   std::vector<ResourceCapacity> Capacity() const { return plugins_.table().Capacity(); }
+  /// Whether the resource's plugin is connected; not so once it is lost, and not for a resource
+  /// that only the checkpoint remembers.
+  bool IsConnected(const std::string& resource) const {
+    const Endpoint* endpoint = plugins_.endpoints().Find(resource);
+    return endpoint != nullptr && !endpoint->stopped();
+  }
   /// `callback` runs, in a later turn, when Capacity() may have changed.
   void OnCapacityChange(std::function<void()> callback) { on_capacity_ = std::move(callback); }
   /// Admitted pods and what their containers hold, regular init containers left out: the answer

@@ -247,6 +247,8 @@ HttpResponse ControlApi::GetStatus() const {
     item.Add("name", Value::String(resource.resource));
     const auto capacity = static_cast<int64_t>(resource.capacity);
     const auto healthy = static_cast<int64_t>(resource.allocatable);
+    item.Add("plugin",
+             Value::String(parts_.devices.IsConnected(resource.resource) ? "registered" : "lost"));
     item.Add("capacity", Value::Number(capacity));
     item.Add("healthy", Value::Number(healthy));
     item.Add("unhealthy", Value::Number(capacity - healthy));

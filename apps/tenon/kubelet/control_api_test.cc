@@ -236,15 +236,18 @@ TEST_F(ControlApiTest, TheNodeShowsWhatAKubeNodesStatusShows) {
 }
 
 TEST_F(ControlApiTest, TheStatusTellsWhoHoldsWhat) {
-  devices.capacity = {{"example.com/x", 4, 3}};
+  devices.capacity = {{"example.com/x", 4, 3}, {"example.com/y", 1, 0}};
+  devices.lost = "example.com/y";
   StartPod("a");
 
   const Value status = Json(Get("/api/v1/status"));
 
-  EXPECT_EQ(ToJson(status.Find("resources")->items()[0]),
-            R"({"name":"example.com/x","capacity":4,"healthy":3,"unhealthy":1,"inUse":1,)"
-            R"("heldBy":[{"namespace":"default","pod":"a","container":"main",)"
-            R"("deviceIDs":["dev-main"]}]})");
+  EXPECT_EQ(
+      ToJson(status.Find("resources")->items()[0]),
+      R"({"name":"example.com/x","plugin":"registered","capacity":4,"healthy":3,"unhealthy":1,"inUse":1,)"
+      R"("heldBy":[{"namespace":"default","pod":"a","container":"main",)"
+      R"("deviceIDs":["dev-main"]}]})");
+  EXPECT_EQ(status.Find("resources")->items()[1].Find("plugin")->text(), "lost");
   EXPECT_NE(status.Find("version"), nullptr);
   EXPECT_EQ(Get("/healthz").body, "ok\n");
 }

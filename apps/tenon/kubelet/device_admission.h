@@ -37,6 +37,8 @@ class DeviceAdmission {
   /// What the pod's containers hold; init containers left out.
   virtual std::vector<ContainerResources> Held(const pod::Pod& pod) const = 0;
   virtual std::vector<manager::ResourceCapacity> Capacity() const = 0;
+  /// Whether the resource's plugin is there.
+  virtual bool IsConnected(const std::string& resource) const = 0;
 };
 
 /// The real one.
@@ -52,6 +54,9 @@ class ManagerAdmission final : public DeviceAdmission {
   }
   std::vector<ContainerResources> Held(const pod::Pod& pod) const override;
   std::vector<manager::ResourceCapacity> Capacity() const override { return manager_.Capacity(); }
+  bool IsConnected(const std::string& resource) const override {
+    return manager_.IsConnected(resource);
+  }
 
  private:
   manager::Manager& manager_;

@@ -162,6 +162,7 @@ class FakeDevices final : public DeviceAdmission {
   manager::AdmitResult refusal;  ///< Every pod's, once it has a reason.
   std::string prepare_error;
   std::vector<manager::ResourceCapacity> capacity;
+  std::string lost;  ///< The resource whose plugin is gone.
 
   void Admit(const pod::Pod& pod, const std::vector<std::string>& running,
              AdmitDone done) override {
@@ -195,6 +196,7 @@ class FakeDevices final : public DeviceAdmission {
     return out;
   }
   std::vector<manager::ResourceCapacity> Capacity() const override { return capacity; }
+  bool IsConnected(const std::string& resource) const override { return resource != lost; }
 
  private:
   /// Unlike a call to the runtime it cannot be cancelled: answers come even if nobody waits.
