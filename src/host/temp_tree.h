@@ -9,6 +9,7 @@
 #include <fstream>
 #include <string>
 #include <string_view>
+#include <system_error>
 
 #include "base/check.h"
 
@@ -55,7 +56,16 @@ class TempTree final {
   void Move(std::string_view from, std::string_view to) {
     std::filesystem::rename(Real(from), Real(to));
   }
-  void Remove(std::string_view path) { std::filesystem::remove_all(Real(path)); }
+  /// A daemon under test may put an entry back between the emptying of a directory and its rmdir:
+  /// it is then emptied again.
+  void Remove(std::string_view path) {
+    std::error_code error;
+    do {
+      error.clear();
+      std::filesystem::remove_all(Real(path), error);
+    } while (error == std::errc::directory_not_empty);
+    TENON_CHECK(!error);
+  }
 
  private:
   void MakeParent(std::string_view path) {
