@@ -11,6 +11,7 @@ const std::vector<Command>& Commands() {
       {"node", "Show capacity and allocatable of a 'tenon kubelet'", AddNodeCommand},
       {"pod", "Run pods on a 'tenon kubelet'", AddPodCommand},
       {"run", "Run one program in a container that is given devices", AddRunCommand},
+      {"checkpoint", "Verify and explain the checkpoint of any kubelet", AddCheckpointCommand},
       {"version", "Print the version", AddVersionCommand},
   };
   return kCommands;

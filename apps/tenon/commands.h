@@ -33,6 +33,7 @@ struct Command {
 const std::vector<Command>& Commands();
 
 RunFn AddCheckCommand(CLI::App& app);
+RunFn AddCheckpointCommand(CLI::App& app);
 RunFn AddDiscoverCommand(CLI::App& app);
 RunFn AddKubeletCommand(CLI::App& app);
 RunFn AddNodeCommand(CLI::App& app);

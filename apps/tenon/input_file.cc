@@ -12,9 +12,7 @@
 namespace tenon::cli {
 namespace {
 
-constexpr size_t kMaxBytes = size_t{1} << 20;
-
-Result<std::string> ReadAll(int fd, const std::string& name) {
+Result<std::string> ReadAll(int fd, const std::string& name, size_t max_mib) {
   std::string text;
   std::array<char, 16 << 10> buffer;
   for (;;) {
@@ -23,18 +21,20 @@ Result<std::string> ReadAll(int fd, const std::string& name) {
     if (got < 0) return base::ErrnoError("read", name);
     if (got == 0) return text;
     text.append(buffer.data(), static_cast<size_t>(got));
-    if (text.size() > kMaxBytes)
-      return Error(Code::kInvalidArgument, name + " is longer than 1 MiB");
+    if (text.size() > max_mib << 20) {
+      return Error(Code::kInvalidArgument,
+                   name + " is longer than " + std::to_string(max_mib) + " MiB");
+    }
   }
 }
 
 }  // namespace
 
-Result<std::string> ReadInput(const std::string& path) {
-  if (path == "-") return ReadAll(STDIN_FILENO, "standard input");
+Result<std::string> ReadInput(const std::string& path, size_t max_mib) {
+  if (path == "-") return ReadAll(STDIN_FILENO, "standard input", max_mib);
   base::UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
   if (!fd.valid()) return base::ErrnoError("open", path);
-  return ReadAll(fd.get(), path);
+  return ReadAll(fd.get(), path, max_mib);
 }
 
 }  // namespace tenon::cli

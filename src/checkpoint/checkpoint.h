@@ -45,6 +45,17 @@ std::string Encode(const Checkpoint& checkpoint);
 /// and where (`name` is the file in the message).
 Result<Checkpoint> Decode(std::string_view text, std::string_view name);
 
+/// What a file says, whether or not its checksum fits: for whoever looks into a broken file.
+struct Inspection {
+  Checkpoint checkpoint;
+  int64_t stored_checksum = 0;
+  uint32_t computed_checksum = 0;  ///< Of the content.
+  bool intact() const { return stored_checksum == computed_checksum; }
+};
+
+/// Decode() without the verdict on the checksum. Errors: kDataLoss, as Decode() has them.
+Result<Inspection> Inspect(std::string_view text, std::string_view name);
+
 /// FNV-1a 32 over the dump that the kubelet hashes.
 uint32_t Checksum(const Checkpoint& checkpoint);
 

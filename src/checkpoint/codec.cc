@@ -119,17 +119,14 @@ class Decoder {
  public:
   explicit Decoder(std::string_view name) : name_(name) {}
 
-  Result<Checkpoint> ReadFile(const Value& file) const {
+  Result<Inspection> ReadFile(const Value& file) const {
     TENON_TRY(const Value* data, Field(file, "Data"));
     TENON_TRY(const Value* checksum, Field(file, "Checksum"));
     TENON_TRY(Checkpoint checkpoint, ReadContent(*data));
     std::optional<int64_t> stored = checksum->AsInt();
     if (!stored) return Unexpected(*checksum, "Checksum", "a whole number");
-    if (uint32_t computed = Checksum(checkpoint); *stored != computed) {
-      return Error(Code::kDataLoss, fmt::format("{}: checksum is {}, the content's is {}", name_,
-                                                *stored, computed));
-    }
-    return checkpoint;
+    const uint32_t computed = Checksum(checkpoint);
+    return Inspection{std::move(checkpoint), *stored, computed};
   }
 
  private:
@@ -252,10 +249,17 @@ std::string Encode(const Checkpoint& checkpoint) {
   return out.append("},\"Checksum\":").append(std::to_string(Checksum(checkpoint))).append("}");
 }
 
-Result<Checkpoint> Decode(std::string_view text, std::string_view name) {
+Result<Inspection> Inspect(std::string_view text, std::string_view name) {
   Result<Value> file = ParseJson(text, name, kLimits);
   if (!file) return Error(Code::kDataLoss, file.error().message());
   return Decoder(name).ReadFile(*file);
+}
+
+Result<Checkpoint> Decode(std::string_view text, std::string_view name) {
+  TENON_TRY(Inspection found, Inspect(text, name));
+  if (found.intact()) return std::move(found.checkpoint);
+  return Error(Code::kDataLoss, fmt::format("{}: checksum is {}, the content's is {}", name,
+                                            found.stored_checksum, found.computed_checksum));
 }
 
 }  // namespace tenon::checkpoint

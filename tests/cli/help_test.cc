@@ -12,6 +12,7 @@ TEST_F(CliTest, EveryCommandExplainsItself) {
   for (const std::vector<std::string>& command :
        std::vector<std::vector<std::string>>{{},
                                              {"check"},
+                                             {"checkpoint"},
                                              {"discover"},
                                              {"status"},
                                              {"kubelet"},
