@@ -6,6 +6,7 @@
 #include "tenon/commands.h"
 #include "tenon/control_client.h"
 #include "tenon/json_view.h"
+#include "tenon/kubelet_resources.h"
 #include "tenon/options.h"
 #include "tenon/table.h"
 #include "tenon/terminal.h"
@@ -18,6 +19,7 @@ constexpr size_t kShownEvents = 20;
 
 struct StatusOptions {
   std::string control = "/run/tenon/tenond.sock";
+  std::string kubelet_dir;  ///< Ask the kubelet there instead.
   OutputFormat output = OutputFormat::kTable;
 };
 
@@ -96,7 +98,17 @@ std::string Render(const Value& status) {
   return out;
 }
 
+int RunKubelet(const StatusOptions& options) {
+  auto resources =
+      AskKubeletResources(base::JoinPath(options.kubelet_dir, "pod-resources/kubelet.sock"));
+  if (!resources) return Fail(resources.error());
+  Print(options.output == OutputFormat::kJson ? ToJsonText(ToValue(*resources))
+                                              : RenderKubeletResources(*resources));
+  return kExitOk;
+}
+
 int Run(const StatusOptions& options) {
+  if (!options.kubelet_dir.empty()) return RunKubelet(options);
   auto client =
       ControlClient::Create({.path = options.control, .daemon = "tenond", .option = "--control"});
   if (!client) return Fail(client.error());
@@ -110,13 +122,19 @@ int Run(const StatusOptions& options) {
 
 RunFn AddStatusCommand(CLI::App& app) {
   auto options = std::make_shared<StatusOptions>();
-  app.add_option("--control", options->control, "Control socket of the tenond to ask")
-      ->type_name("PATH")
-      ->capture_default_str();
+  auto* control =
+      app.add_option("--control", options->control, "Control socket of the tenond to ask")
+          ->type_name("PATH")
+          ->capture_default_str();
+  app.add_option("--kubelet-dir", options->kubelet_dir,
+                 "Ask the kubelet of this directory instead, whoever's plugins it has")
+      ->type_name("DIR")
+      ->excludes(control);
   AddOutputOption(app, options->output);
   app.footer(
       "Examples:\n"
       "  tenon status\n"
+      "  tenon status --kubelet-dir /var/lib/kubelet\n"
       "  tenon status -o json | jq '.resources[].devices[] | select(.health != \"Healthy\")'");
   return [options] { return Run(*options); };
 }

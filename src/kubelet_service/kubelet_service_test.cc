@@ -474,25 +474,73 @@ TEST_F(KubeletServiceTest, ARestartWipesSocketsAndKeepsAllocations) {
               ElementsAre(DeviceNode{"/dev/a", "/dev/host-a", "rw"}));
 }
 
-TEST_F(KubeletServiceTest, TellsMonitorsWhoHoldsWhat) {
-  plugin_.SendList({{.id = {"a"}, .numa_nodes = {1}}});
-  plugin_.Listen();
-  ASSERT_EQ(Register("plugin.sock"), "ok");
-  ASSERT_TRUE(WaitForCapacity(1, 1));
-  ASSERT_EQ(Admit(Pod("p", 1)), "admitted");
-  auto channel = rpc::Channel::Connect(*loop_, root_ + "/pod-resources/kubelet.sock", {});
-  std::optional<std::vector<PodResources>> pods;
+struct PodResourcesApiTest : KubeletServiceTest {
+  PodResourcesApiTest() {
+    plugin_.SendList({{.id = {"a"}, .numa_nodes = {1}}, {.id = {"b"}}});
+    plugin_.Listen();
+    EXPECT_EQ(Register("plugin.sock"), "ok");
+    EXPECT_TRUE(WaitForCapacity(2, 2));
+    EXPECT_EQ(Admit(Pod("p", 1)), "admitted");
+  }
+  /// The answer, or what it failed with.
+  std::string Ask(std::string_view method, std::string request = "") {
+    std::optional<std::string> answer;
+    auto call = monitor_->Unary(method, std::move(request), kLong,
+                                [&](const rpc::Status& status, const std::string& response) {
+                                  answer = status.ok() ? response : rpc::ToString(status);
+                                });
+    EXPECT_TRUE(RunUntil([&] { return answer.has_value(); }));
+    return *answer;
+  }
+  std::unique_ptr<rpc::Channel> monitor_ =
+      rpc::Channel::Connect(*loop_, root_ + "/pod-resources/kubelet.sock", {});
+};
 
-  auto call = channel->Unary(wire::kPodResourcesList, "", kLong,
-                             [&](const rpc::Status& status, const std::string& response) {
-                               ASSERT_TRUE(status.ok());
-                               pods = *wire::DecodePodResources(response);
-                             });
-  ASSERT_TRUE(RunUntil([&] { return pods.has_value(); }));
+TEST_F(PodResourcesApiTest, TellsMonitorsWhoHoldsWhat) {
+  const PodResources pod{.name = "name-p",
+                         .namespace_name = "default",
+                         .containers = {{"con", {{kResource, {"a"}, {1}}}}}};
+  EXPECT_THAT(*wire::DecodePodResources(Ask(wire::kPodResourcesList)), ElementsAre(pod));
+  EXPECT_THAT(
+      *wire::DecodePodResources(
+          Ask(wire::kPodResourcesGet, wire::EncodeGetPodResourcesRequest({"name-p", "default"}))),
+      ElementsAre(pod));
+}
 
-  EXPECT_THAT(*pods, ElementsAre(PodResources{.name = "name-p",
-                                              .namespace_name = "default",
-                                              .containers = {{"con", {{kResource, {"a"}, {1}}}}}}));
+TEST_F(PodResourcesApiTest, OldMonitorsGetNoTopology) {
+  EXPECT_THAT(*wire::DecodePodResources(Ask(wire::kPodResourcesListV1alpha1)),
+              ElementsAre(PodResources{.name = "name-p",
+                                       .namespace_name = "default",
+                                       .containers = {{"con", {{kResource, {"a"}, {}}}}}}));
+}
+
+TEST_F(PodResourcesApiTest, AllocatableAreTheHealthyDevicesInUseOrNot) {
+  EXPECT_THAT(
+      *wire::DecodeAllocatableResources(Ask(wire::kGetAllocatableResources)),
+      ElementsAre(ContainerDevices{kResource, {"a"}, {1}}, ContainerDevices{kResource, {"b"}, {}}));
+}
+
+TEST_F(PodResourcesApiTest, APodThatIsNotThereIsAnUnknownError) {
+  EXPECT_EQ(Ask(wire::kPodResourcesGet, wire::EncodeGetPodResourcesRequest({"x", "lab"})),
+            Unknown("pod x in namespace lab not found"));
+  EXPECT_THAT(Ask(wire::kPodResourcesGet, "\xff"), StartsWith("rpc error: code = Internal"));
+}
+
+TEST_F(PodResourcesApiTest, ManyCallsAtOnceAreRefusedUntilTimePasses) {
+  std::vector<std::string> answers;
+  std::vector<std::unique_ptr<rpc::ClientCall>> calls;
+  for (int i = 0; i < 40; ++i) {
+    calls.push_back(monitor_->Unary(wire::kPodResourcesList, "", kLong,
+                                    [&](const rpc::Status& status, const std::string&) {
+                                      answers.push_back(rpc::ToString(status));
+                                    }));
+  }
+  ASSERT_TRUE(RunUntil([&] { return answers.size() == 40; }));
+
+  EXPECT_THAT(answers,
+              Contains("rpc error: code = ResourceExhausted desc = rejected by rate limit"));
+  clock_.Skip(seconds(1));
+  EXPECT_THAT(Ask(wire::kPodResourcesList), HasSubstr("name-p"));
 }
 
 TEST_F(KubeletServiceTest, MayEndWhileEverythingIsUnderWay) {

@@ -6,15 +6,21 @@
 namespace tenon::manager {
 namespace {
 
-/// One entry per resource, device and NUMA node, as the kubelet answers.
+/// One entry per resource, device and NUMA node, as the kubelet answers; a device without NUMA
+/// nodes has one entry, too.
+void AddDevice(std::vector<ContainerDevices>& out, const std::string& resource,
+               const std::string& id, const std::vector<int64_t>& numa_nodes) {
+  if (numa_nodes.empty()) out.push_back({.resource_name = resource, .device_ids = {id}});
+  for (int64_t numa_node : numa_nodes)
+    out.push_back({.resource_name = resource, .device_ids = {id}, .numa_nodes = {numa_node}});
+}
+
 void AddDevices(ContainerResources& container, const std::string& resource,
                 const HeldDevices& held) {
   for (const auto& [numa, ids] : held.ids)
     for (const std::string& id : ids)
-      container.devices.push_back(
-          {.resource_name = resource,
-           .device_ids = {id},
-           .numa_nodes = numa == kNoNuma ? std::vector<int64_t>() : std::vector<int64_t>{numa}});
+      AddDevice(container.devices, resource, id,
+                numa == kNoNuma ? std::vector<int64_t>() : std::vector<int64_t>{numa});
 }
 
 }  // namespace
@@ -113,23 +119,41 @@ void Manager::PrepareStart(const std::string& pod_uid, const std::string& contai
   starting.start->Start();
 }
 
+PodResources Manager::ResourcesOf(const PodRequest& pod, bool sidecars) const {
+  PodResources out{.name = pod.name, .namespace_name = pod.namespace_name};
+  for (const ContainerRequest& request : pod.containers) {
+    if (request.kind == ContainerKind::kInit) continue;
+    if (request.kind == ContainerKind::kSidecar && !sidecars) continue;
+    ContainerResources& container = out.containers.emplace_back();
+    container.name = request.name;
+    const PodDevices::Resources* resources = pods_.Find(pod.uid, request.name);
+    if (resources == nullptr) continue;
+    for (const auto& [resource, held] : *resources)
+      AddDevices(container, resource, held);
+  }
+  return out;
+}
+
 std::vector<PodResources> Manager::ListPodResources() const {
   std::vector<PodResources> list;
-  for (const PodRequest& pod : admissions_.admitted()) {
-    PodResources& entry = list.emplace_back();
-    entry.name = pod.name;
-    entry.namespace_name = pod.namespace_name;
-    for (const ContainerRequest& request : pod.containers) {
-      if (request.kind == ContainerKind::kInit) continue;
-      ContainerResources& container = entry.containers.emplace_back();
-      container.name = request.name;
-      const PodDevices::Resources* resources = pods_.Find(pod.uid, request.name);
-      if (resources == nullptr) continue;
-      for (const auto& [resource, held] : *resources)
-        AddDevices(container, resource, held);
-    }
-  }
+  for (const PodRequest& pod : admissions_.admitted())
+    list.push_back(ResourcesOf(pod, /*sidecars=*/true));
   return list;
+}
+
+std::vector<PodResources> Manager::ListAppResources() const {
+  std::vector<PodResources> list;
+  for (const PodRequest& pod : admissions_.admitted())
+    list.push_back(ResourcesOf(pod, /*sidecars=*/false));
+  return list;
+}
+
+std::vector<ContainerDevices> Manager::AllocatableDevices() const {
+  std::vector<ContainerDevices> out;
+  for (const auto& [resource, row] : plugins_.table().rows())
+    for (const TableDevice& device : row.devices)
+      if (row.IsHealthy(device)) AddDevice(out, resource, device.id, device.numa_nodes);
+  return out;
 }
 
 DeviceState Manager::state() {

@@ -77,8 +77,14 @@ class Manager final {
   /// Admitted pods and what their containers hold, regular init containers left out: the answer
   /// to PodResources List.
   std::vector<PodResources> ListPodResources() const;
+  /// The same without sidecars: what PodResources v1alpha1 knows of.
+  std::vector<PodResources> ListAppResources() const;
+  /// Healthy devices, whether in use or not, in the shape of the above: the answer to PodResources
+  /// GetAllocatableResources.
+  std::vector<ContainerDevices> AllocatableDevices() const;
 
  private:
+  PodResources ResourcesOf(const PodRequest& pod, bool sidecars) const;
   DeviceState state();
   checkpoint::Checkpoint Snapshot() const;
 

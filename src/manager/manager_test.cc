@@ -244,5 +244,31 @@ TEST_F(ManagerTest, ListsPodsWithOneEntryForEachDeviceAndNumaNode) {
                          {"plain", {}}}}));
 }
 
+TEST_F(ManagerTest, OldMonitorsAreNotToldOfSidecars) {
+  Serve(kRes1, plugin1_, {"a", "b"});
+  Admit(Pod("p", {{"side", ContainerKind::kSidecar, {{kRes1, 1}}}, {"con", kApp, {{kRes1, 1}}}}));
+
+  EXPECT_THAT(manager_->ListAppResources(),
+              ElementsAre(PodResources{.name = "name-p",
+                                       .namespace_name = "default",
+                                       .containers = {{"con", {{kRes1, {"b"}, {}}}}}}));
+  EXPECT_EQ(manager_->ListPodResources()[0].containers.size(), 2U);
+}
+
+TEST_F(ManagerTest, AllocatableDevicesAreTheHealthyOnesInUseOrNot) {
+  ASSERT_EQ(Register(kRes1, plugin1_), "ok");
+  plugin1_.SendList({{"a", "Healthy", {0, 1}}, {"b", "Unhealthy", {}}, {"c", "Healthy", {}}});
+  Settle(timers_);
+  Admit(Pod("p", {{"con", kApp, {{kRes1, 1}}}}));
+
+  EXPECT_THAT(manager_->AllocatableDevices(),
+              ElementsAre(ContainerDevices{kRes1, {"a"}, {0}}, ContainerDevices{kRes1, {"a"}, {1}},
+                          ContainerDevices{kRes1, {"c"}, {}}));
+
+  plugin1_.EndStreams();
+  Settle(timers_);
+  EXPECT_THAT(manager_->AllocatableDevices(), IsEmpty());
+}
+
 }  // namespace
 }  // namespace tenon::manager

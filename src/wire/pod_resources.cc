@@ -54,16 +54,34 @@ void ReadPods(Reader& in, std::vector<PodResources>& pods) {
       in.ReadMessage("PodResources", [&](Reader& nested) { ReadPod(nested, pods.emplace_back()); });
 }
 
+void ReadAllocatable(Reader& in, std::vector<ContainerDevices>& devices) {
+  while (in.Next()) {
+    if (in.number() != 1) continue;
+    in.ReadMessage("ContainerDevices",
+                   [&](Reader& nested) { ReadDevices(nested, devices.emplace_back()); });
+  }
+}
+
+void ReadPodName(Reader& in, PodName& pod) {
+  while (in.Next()) {
+    if (in.number() == 1) in.ReadText("pod_name", pod.name);
+    if (in.number() == 2) in.ReadText("pod_namespace", pod.namespace_name);
+  }
+}
+
+std::string EncodeDevices(const ContainerDevices& devices) {
+  std::string out;
+  PutText(out, 1, devices.resource_name);
+  AddTexts(out, 2, devices.device_ids);
+  PutTopology(out, 3, devices.numa_nodes);
+  return out;
+}
+
 std::string EncodeContainer(const ContainerResources& container) {
   std::string out;
   PutText(out, 1, container.name);
-  for (const ContainerDevices& devices : container.devices) {
-    std::string nested;
-    PutText(nested, 1, devices.resource_name);
-    AddTexts(nested, 2, devices.device_ids);
-    PutTopology(nested, 3, devices.numa_nodes);
-    AddBytes(out, 2, nested);
-  }
+  for (const ContainerDevices& devices : container.devices)
+    AddBytes(out, 2, EncodeDevices(devices));
   return out;
 }
 
@@ -84,6 +102,28 @@ std::string EncodePodResources(const std::vector<PodResources>& pods) {
 
 Result<std::vector<PodResources>> DecodePodResources(std::string_view bytes) {
   return Decode(bytes, "ListPodResourcesResponse", ReadPods);
+}
+
+std::string EncodeGetPodResourcesRequest(const PodName& pod) {
+  std::string out;
+  PutText(out, 1, pod.name);
+  PutText(out, 2, pod.namespace_name);
+  return out;
+}
+
+Result<PodName> DecodeGetPodResourcesRequest(std::string_view bytes) {
+  return Decode(bytes, "GetPodResourcesRequest", ReadPodName);
+}
+
+std::string EncodeAllocatableResources(const std::vector<ContainerDevices>& devices) {
+  std::string out;
+  for (const ContainerDevices& each : devices)
+    AddBytes(out, 1, EncodeDevices(each));
+  return out;
+}
+
+Result<std::vector<ContainerDevices>> DecodeAllocatableResources(std::string_view bytes) {
+  return Decode(bytes, "AllocatableResourcesResponse", ReadAllocatable);
 }
 
 }  // namespace tenon::wire

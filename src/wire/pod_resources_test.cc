@@ -27,6 +27,16 @@ TEST(PodResourcesTest, ListGoesThereAndBack) {
   EXPECT_EQ(*decoded, pods);
 }
 
+TEST(PodResourcesTest, AllocatableDevicesAndTheNameOfOnePodGoThereAndBack) {
+  const std::vector<ContainerDevices> devices = {{"example.com/serial", {"a"}, {0}},
+                                                 {"example.com/serial", {"b"}, {}}};
+  const PodName pod{.name = "web", .namespace_name = "default"};
+
+  EXPECT_EQ(*DecodeAllocatableResources(EncodeAllocatableResources(devices)), devices);
+  EXPECT_EQ(*DecodeGetPodResourcesRequest(EncodeGetPodResourcesRequest(pod)), pod);
+  EXPECT_EQ(EncodeGetPodResourcesRequest({"a", "b"}), "\x0a\x01\x61\x12\x01\x62"s);
+}
+
 TEST(PodResourcesTest, CpusMemoryAndClaimsAreSkipped) {
   auto pods = DecodePodResources(
       "\x0a\x17\x1a\x15"

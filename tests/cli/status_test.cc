@@ -1,8 +1,12 @@
 #include <gmock/gmock.h>
 
+#include <filesystem>
+
 #include "admin/http_server.h"
 #include "cli_fixture.h"
 #include "fake_kubelet.h"
+#include "rpc/server.h"
+#include "wire/pod_resources.h"
 
 namespace tenon::cli_test {
 namespace {
@@ -86,6 +90,63 @@ TEST_F(StatusTest, SaysThatAnAnswerIsNoJson) {
 
   EXPECT_EQ(1, outcome.code);
   EXPECT_THAT(outcome.errors, ::testing::StartsWith("tenon: answer of tenond:1:1: "));
+}
+
+/// A kubelet's PodResources API as any kubelet has it.
+struct KubeletStatusTest : CliTest {
+  KubeletStatusTest() {
+    std::filesystem::create_directories(directory + "/pod-resources");
+    server = *rpc::Server::Listen(*loop, log, directory + "/pod-resources/kubelet.sock", {});
+    Answer(wire::kPodResourcesList,
+           wire::EncodePodResources(
+               {{"meter",
+                 "default",
+                 {{"main", {{"a.b/serial", {"s1"}, {0}}, {"a.b/serial", {"s1"}, {1}}}},
+                  {"side", {{"a.b/gone", {"g"}, {}}}}}}}));
+  }
+  void Answer(std::string_view method, const std::string& answer) {
+    server->AddUnary(std::string(method),
+                     [answer](std::string_view, const std::unique_ptr<rpc::UnaryCall>& call) {
+                       call->Reply(answer);
+                     });
+  }
+  Outcome Status(std::vector<std::string> more = {}) {
+    std::vector<std::string> args = {"status", "--kubelet-dir", directory};
+    args.insert(args.end(), more.begin(), more.end());
+    return Run(args);
+  }
+  base::NullLog log;
+  std::unique_ptr<rpc::Server> server;
+};
+
+TEST_F(KubeletStatusTest, ShowsWhoHoldsWhatOnAnyKubelet) {
+  Answer(
+      wire::kGetAllocatableResources,
+      wire::EncodeAllocatableResources(
+          {{"a.b/serial", {"s1"}, {0}}, {"a.b/serial", {"s1"}, {1}}, {"a.b/serial", {"s2"}, {}}}));
+
+  Outcome table = Status();
+  Outcome json = Status({"-o", "json"});
+
+  EXPECT_EQ(0, table.code) << table.errors;
+  ExpectGolden("status-kubelet.txt", table.out);
+  ExpectGolden("status-kubelet.json", json.out);
+}
+
+TEST_F(KubeletStatusTest, SaysWhatAnOldKubeletDoesNotTell) {
+  Outcome outcome = Status();
+
+  EXPECT_EQ(0, outcome.code) << outcome.errors;
+  ExpectGolden("status-kubelet-old.txt", outcome.out);
+}
+
+TEST_F(KubeletStatusTest, FailsWhereNoKubeletAnswers) {
+  server.reset();
+
+  Outcome outcome = Status();
+
+  EXPECT_EQ(1, outcome.code);
+  EXPECT_THAT(outcome.errors, ::testing::HasSubstr(directory + "/pod-resources/kubelet.sock"));
 }
 
 TEST_F(CliTest, NodeShowsCapacityAndAllocatable) {
