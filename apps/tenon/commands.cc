@@ -3,7 +3,7 @@
 namespace tenon::cli {
 
 const std::vector<Command>& Commands() {
-  static const std::vector<Command> kCommands = {
+  static const std::vector<Command> commands = {
       {"check", "Find every mistake in configurations of tenond", AddCheckCommand},
       {"discover", "Show what a configuration finds on this machine", AddDiscoverCommand},
       {"status", "Show what tenond offers, how it stands and who holds it", AddStatusCommand},
@@ -14,7 +14,7 @@ const std::vector<Command>& Commands() {
       {"checkpoint", "Verify and explain the checkpoint of any kubelet", AddCheckpointCommand},
       {"version", "Print the version", AddVersionCommand},
   };
-  return kCommands;
+  return commands;
 }
 
 }  // namespace tenon::cli
