@@ -61,6 +61,11 @@ RunFn AddKubeletCommand(CLI::App& app) {
   app.add_option("--image-dir", options->image_dir,
                  "Where images are looked for: a directory for each root file system")
       ->type_name("DIR");
+  app.add_option(
+         "--cdi-dir", options->cdi_directories,
+         "Where CDI specs are; may be repeated, later ones override [/etc/cdi, /var/run/cdi]")
+      ->type_name("DIR")
+      ->allow_extra_args(false);
   app.add_option_function<std::string>(
          "--runtime",
          [options](const std::string& text) {

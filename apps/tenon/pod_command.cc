@@ -6,6 +6,7 @@
 #include "pod/manifest.h"
 #include "tenon/commands.h"
 #include "tenon/control_client.h"
+#include "tenon/fit_action.h"
 #include "tenon/input_file.h"
 #include "tenon/json_view.h"
 #include "tenon/options.h"
@@ -28,6 +29,7 @@ struct PodOptions {
   int grace_seconds = -1;
   std::string container;
   bool follow = false;
+  FitOptions fit;
 };
 
 PodKey Key(const PodOptions& options) {
@@ -200,6 +202,29 @@ void AddLogs(CLI::App& app, PodOptions& options) {
       "  tenon pod logs meter -f");
 }
 
+/// The one action that asks no daemon.
+CLI::App* AddFit(CLI::App& app, FitOptions& options) {
+  CLI::App* sub = app.add_subcommand("fit", "Show which kube nodes a pod fits on, and why not");
+  sub->group("Commands");
+  sub->add_option("pod", options.pod, "Manifest of the pod; - is standard input")
+      ->type_name("POD")
+      ->required();
+  sub->add_option("--nodes", options.kube_nodes,
+                  "Node objects, as kubectl or 'tenon node' has them")
+      ->type_name("FILE")
+      ->required();
+  sub->add_option("--pods", options.others, "Pods that are there already, as kubectl has them")
+      ->type_name("FILE");
+  AddOutputOption(*sub, options.output);
+  sub->footer(
+      "Counts extended resources as the scheduler does: what a node offers minus what its pods\n"
+      "request. Cpu and memory are not looked at. The exit code is 1 if the pod fits nowhere.\n\n"
+      "Examples:\n"
+      "  kubectl get nodes -o json > nodes.json; kubectl get pods -A -o json > pods.json\n"
+      "  tenon pod fit pod.yaml --nodes nodes.json --pods pods.json");
+  return sub;
+}
+
 struct PodAction {
   const char* name;
   const char* summary;
@@ -226,7 +251,9 @@ RunFn AddPodCommand(CLI::App& app) {
     action.add(*sub, *options);
     AddKubeletDirOption(*sub, options->kubelet_dir);
   }
-  return [options, &app] {
+  CLI::App* fit = AddFit(app, options->fit);
+  return [options, &app, fit] {
+    if (fit->parsed()) return RunFit(options->fit);
     const std::string name = app.get_subcommands().front()->get_name();
     const auto* action = std::find_if(std::begin(kActions), std::end(kActions),
                                       [&name](const PodAction& a) { return a.name == name; });

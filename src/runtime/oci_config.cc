@@ -8,11 +8,10 @@
 #include <vector>
 
 #include "base/strings.h"
+#include "cdi/resolve.h"
 
 namespace tenon::runtime {
 namespace {
-
-using Texts = std::initializer_list<std::string_view>;
 
 /// What container runtimes grant when nobody says otherwise. Source: containerd pkg/oci
 /// defaultUnixCaps.
@@ -47,6 +46,11 @@ constexpr std::array<SystemMount, 8> kSystemMounts = {{
     {"/tmp", "tmpfs", "nosuid,nodev,mode=1777"},
     {"/run", "tmpfs", "nosuid,nodev,mode=755"},
 }};
+
+/// Annotations that runtimes take for orders: hooks, devices, systemd properties, CDI names.
+constexpr std::array<std::string_view, 9> kRuntimeAnnotations = {
+    "cdi.k8s.io/",         "io.containerd.", "io.kubernetes.cri", "io.katacontainers.", "org.criu.",
+    "org.opencontainers.", "org.systemd.",   "run.oci.",          "io.podman."};
 
 Value Object(std::initializer_list<std::pair<std::string_view, Value>> members) {
   Value out = Value::Object();
@@ -128,8 +132,17 @@ Result<Value> BuildArgs(const pod::Container& container,
       "in the manifest");
 }
 
+Value BuildUser(const cdi::ContainerEdits& edits) {
+  Value user = Object({{"uid", Value::Number(0)}, {"gid", Value::Number(0)}});
+  if (edits.additional_gids.empty()) return user;
+  Value& gids = user.Add("additionalGids", Value::Array());
+  for (int64_t gid : edits.additional_gids)
+    gids.Append(Value::Number(gid));
+  return user;
+}
+
 Result<Value> BuildProcess(const pod::Container& container, const ContainerAllocation& allocation,
-                           const std::string& hostname) {
+                           const cdi::ContainerEdits& edits, const std::string& hostname) {
   const std::vector<pod::EnvVar> variables = ListVariables(container, allocation);
   TENON_TRY(const Value args, BuildArgs(container, variables));
   Environment env;
@@ -137,10 +150,14 @@ Result<Value> BuildProcess(const pod::Container& container, const ContainerAlloc
   env.Set("HOSTNAME", hostname);
   for (const auto& [name, value] : variables)
     env.Set(name, value);
+  for (const std::string& variable : edits.env) {
+    const size_t equals = variable.find('=');
+    env.Set(variable.substr(0, equals), variable.substr(equals + 1));
+  }
   const Value capabilities = TextArray(kCapabilities);
   return Object({
       {"terminal", Value::Bool(false)},
-      {"user", Object({{"uid", Value::Number(0)}, {"gid", Value::Number(0)}})},
+      {"user", BuildUser(edits)},
       {"args", args},
       {"env", env.ToValue()},
       {"cwd", Value::String(container.working_dir.empty() ? "/" : container.working_dir)},
@@ -172,29 +189,50 @@ Result<void> CheckMountPoint(const std::string& path, host::Host& image) {
   return {};
 }
 
-Result<Value> BuildMounts(const ContainerAllocation& allocation, host::Host& machine,
+/// The mounts that plugins and CDI specs want, in one form.
+std::vector<cdi::MountEdit> ListMounts(const ContainerAllocation& allocation,
+                                       const cdi::ContainerEdits& edits) {
+  std::vector<cdi::MountEdit> out;
+  for (const Mount& mount : allocation.mounts) {
+    out.push_back({.host_path = mount.host_path,
+                   .container_path = mount.container_path,
+                   .options = {"rbind", "rprivate", mount.read_only ? "ro" : "rw"}});
+  }
+  out.insert(out.end(), edits.mounts.begin(), edits.mounts.end());
+  for (cdi::MountEdit& mount : out) {
+    if (!mount.type.empty() && mount.type != "bind") continue;
+    mount.type = "bind";
+    const auto binds = [](const std::string& option) {
+      return option == "bind" || option == "rbind";
+    };
+    if (std::none_of(mount.options.begin(), mount.options.end(), binds))
+      mount.options.emplace_back("rbind");
+  }
+  return out;
+}
+
+Result<Value> BuildMounts(const std::vector<cdi::MountEdit>& mounts, host::Host& machine,
                           host::Host& image) {
   Value out = Value::Array();
   for (const SystemMount& mount : kSystemMounts) {
     TENON_TRY_VOID(CheckMountPoint(std::string(mount.destination), image));
     out.Append(SystemMountValue(mount));
   }
-  for (const Mount& mount : allocation.mounts) {
+  for (const cdi::MountEdit& mount : mounts) {
     if (!IsPlainAbsolutePath(mount.container_path)) {
       return Wrong("mount at \"" + base::EscapeForLine(mount.container_path) +
                    "\": must be an absolute path without . and ..");
     }
-    if (auto source = machine.Stat(mount.host_path); !source) {
-      return std::move(source).error().Wrap("mount at " + mount.container_path);
+    if (mount.type == "bind") {
+      if (auto source = machine.Stat(mount.host_path); !source)
+        return std::move(source).error().Wrap("mount at " + mount.container_path);
     }
     TENON_TRY_VOID(CheckMountPoint(mount.container_path, image));
-    const Texts read_only = {"rbind", "rprivate", "ro"};
-    const Texts writable = {"rbind", "rprivate", "rw"};
     out.Append(Object({
         {"destination", Value::String(mount.container_path)},
-        {"type", Value::String("bind")},
+        {"type", Value::String(mount.type)},
         {"source", Value::String(mount.host_path)},
-        {"options", TextArray(mount.read_only ? read_only : writable)},
+        {"options", TextArray(mount.options)},
     }));
   }
   return out;
@@ -206,38 +244,78 @@ struct GrantedDevice {
   Value rule;
 };
 
-Result<GrantedDevice> GrantDevice(const DeviceNode& wanted, host::Host& machine) {
-  const std::string at = "device node at \"" + base::EscapeForLine(wanted.container_path) + "\"";
-  if (!IsPlainAbsolutePath(wanted.container_path) || wanted.container_path == "/dev" ||
-      !IsBelow(wanted.container_path, "/dev")) {
-    return Wrong(at + ": must be below /dev, without . and ..: the rest of the image is read-only");
-  }
+/// A plugin's device node in the form of a CDI spec's. Plugins have to give permissions.
+Result<cdi::DeviceNodeEdit> ToEdit(const DeviceNode& wanted) {
   if (wanted.permissions.empty() ||
       wanted.permissions.find_first_not_of("rwm") != std::string::npos) {
-    return Wrong(at + ": the plugin gave the permissions \"" +
+    return Wrong("device node at \"" + base::EscapeForLine(wanted.container_path) +
+                 "\": the plugin gave the permissions \"" +
                  base::EscapeForLine(wanted.permissions) + "\", which must be of r, w and m");
   }
+  return cdi::DeviceNodeEdit{.path = wanted.container_path,
+                             .host_path = wanted.host_path,
+                             .permissions = wanted.permissions};
+}
+
+/// Looks the device node up on the machine and lets the spec override what was found. A spec that
+/// gives type and numbers itself need not have the device node on the machine.
+Result<cdi::DeviceNodeEdit> LookUp(cdi::DeviceNodeEdit wanted, host::Host& machine) {
+  const bool complete = !wanted.type.empty() && wanted.major && wanted.minor;
   auto found = machine.Stat(wanted.host_path);
-  if (!found) return std::move(found).error().Wrap(at);
-  if (!found->is_device_node()) {
-    return Wrong(at + ": " + base::EscapeForLine(wanted.host_path) + " is " +
+  if (!found && !complete) return std::move(found).error();
+  if (found && !found->is_device_node()) {
+    return Wrong(base::EscapeForLine(wanted.host_path) + " is " +
                  std::string(host::FileKindName(found->kind)) + ", not a device node");
   }
-  const Value type = Value::String(found->kind == host::FileKind::kBlockDevice ? "b" : "c");
-  const Value major = Value::Number(found->major);
-  const Value minor = Value::Number(found->minor);
-  return GrantedDevice{.device = Object({{"path", Value::String(wanted.container_path)},
+  if (!complete) {
+    wanted.type = found->kind == host::FileKind::kBlockDevice ? "b" : "c";
+    wanted.major = found->major;
+    wanted.minor = found->minor;
+  }
+  if (!wanted.file_mode) wanted.file_mode = found ? found->mode & 0777 : 0660;
+  if (!wanted.uid) wanted.uid = found ? found->uid : 0;
+  if (!wanted.gid) wanted.gid = found ? found->gid : 0;
+  return wanted;
+}
+
+Result<GrantedDevice> GrantDevice(const cdi::DeviceNodeEdit& wanted, host::Host& machine) {
+  const std::string at = "device node at \"" + base::EscapeForLine(wanted.path) + "\"";
+  if (!IsPlainAbsolutePath(wanted.path) || wanted.path == "/dev" || !IsBelow(wanted.path, "/dev")) {
+    return Wrong(at + ": must be below /dev, without . and ..: the rest of the image is read-only");
+  }
+  auto found = LookUp(wanted, machine);
+  if (!found) return std::move(found).error().Wrap(at);
+  const Value type = Value::String(found->type == "b" ? "b" : "c");
+  const Value major = Value::Number(*found->major);
+  const Value minor = Value::Number(*found->minor);
+  return GrantedDevice{.device = Object({{"path", Value::String(found->path)},
                                          {"type", type},
                                          {"major", major},
                                          {"minor", minor},
-                                         {"fileMode", Value::Number(found->mode & 0777)},
-                                         {"uid", Value::Number(found->uid)},
-                                         {"gid", Value::Number(found->gid)}}),
+                                         {"fileMode", Value::Number(*found->file_mode)},
+                                         {"uid", Value::Number(*found->uid)},
+                                         {"gid", Value::Number(*found->gid)}}),
                        .rule = Object({{"allow", Value::Bool(true)},
                                        {"type", type},
                                        {"major", major},
                                        {"minor", minor},
-                                       {"access", Value::String(wanted.permissions)}})};
+                                       {"access", Value::String(found->permissions)}})};
+}
+
+/// The device nodes of plugins and of CDI specs; of two at one path in the container the first.
+Result<std::vector<cdi::DeviceNodeEdit>> ListDeviceNodes(const ContainerAllocation& allocation,
+                                                         const cdi::ContainerEdits& edits) {
+  std::vector<cdi::DeviceNodeEdit> out;
+  for (const DeviceNode& wanted : allocation.device_nodes) {
+    TENON_TRY(cdi::DeviceNodeEdit edit, ToEdit(wanted));
+    out.push_back(std::move(edit));
+  }
+  for (const cdi::DeviceNodeEdit& wanted : edits.device_nodes) {
+    const bool known = std::any_of(
+        out.begin(), out.end(), [&wanted](const auto& other) { return other.path == wanted.path; });
+    if (!known) out.push_back(wanted);
+  }
+  return out;
 }
 
 Value BuildNamespaces() {
@@ -249,12 +327,12 @@ Value BuildNamespaces() {
   return out;
 }
 
-Result<Value> BuildLinux(const ContainerAllocation& allocation, const OciOptions& options,
-                         host::Host& machine) {
+Result<Value> BuildLinux(const std::vector<cdi::DeviceNodeEdit>& device_nodes,
+                         const OciOptions& options, host::Host& machine) {
   Value devices = Value::Array();
   Value rules = Value::Array();
   rules.Append(Object({{"allow", Value::Bool(false)}, {"access", Value::String("rwm")}}));
-  for (const DeviceNode& wanted : allocation.device_nodes) {
+  for (const cdi::DeviceNodeEdit& wanted : device_nodes) {
     TENON_TRY(GrantedDevice granted, GrantDevice(wanted, machine));
     devices.Append(std::move(granted.device));
     rules.Append(std::move(granted.rule));
@@ -269,23 +347,54 @@ Result<Value> BuildLinux(const ContainerAllocation& allocation, const OciOptions
   });
 }
 
+/// By the name of the hook, in the order of the specs.
+Value BuildHooks(const std::vector<cdi::HookEdit>& hooks) {
+  std::vector<Value::Member> members;
+  for (const cdi::HookEdit& hook : hooks) {
+    auto kind = std::find_if(members.begin(), members.end(),
+                             [&hook](const auto& member) { return member.key == hook.name; });
+    if (kind == members.end())
+      kind = members.insert(members.end(), {hook.name, {}, Value::Array()});
+    Value& out = kind->value.Append(Object({{"path", Value::String(hook.path)},
+                                            {"args", TextArray(hook.args)},
+                                            {"env", TextArray(hook.env)}}));
+    if (hook.timeout) out.Add("timeout", Value::Number(*hook.timeout));
+  }
+  return Value::Object(std::move(members));
+}
+
+Result<Value> BuildAnnotations(const ContainerAllocation& allocation) {
+  Value out = Value::Object();
+  for (const auto& [name, value] : allocation.annotations) {
+    for (const std::string_view prefix : kRuntimeAnnotations) {
+      if (!name.starts_with(prefix)) continue;
+      return Wrong("annotation " + base::EscapeForLine(name) +
+                   ": a plugin must not use this prefix, by which runtimes are given orders");
+    }
+    out.Add(name, Value::String(value));
+  }
+  return out;
+}
+
 }  // namespace
 
 Result<Value> BuildOciConfig(const pod::Container& container, const ContainerAllocation& allocation,
                              const OciOptions& options, host::Host& machine, host::Host& image) {
-  if (!allocation.cdi_devices.empty()) {
-    return Wrong("CDI device " + base::EscapeForLine(allocation.cdi_devices.front()) +
-                 ": CDI is not supported yet");
-  }
-  TENON_TRY(Value process, BuildProcess(container, allocation, options.hostname));
-  TENON_TRY(Value mounts, BuildMounts(allocation, machine, image));
-  TENON_TRY(Value linux_part, BuildLinux(allocation, options, machine));
+  TENON_TRY(const cdi::ContainerEdits edits,
+            cdi::ResolveDevices(allocation.cdi_devices, machine, options.cdi_directories));
+  TENON_TRY(Value process, BuildProcess(container, allocation, edits, options.hostname));
+  TENON_TRY(Value mounts, BuildMounts(ListMounts(allocation, edits), machine, image));
+  TENON_TRY(const auto device_nodes, ListDeviceNodes(allocation, edits));
+  TENON_TRY(Value linux_part, BuildLinux(device_nodes, options, machine));
+  TENON_TRY(Value annotations, BuildAnnotations(allocation));
   return Object({
       {"ociVersion", Value::String("1.0.2")},
       {"process", process},
       {"root", Object({{"path", Value::String(options.rootfs)}, {"readonly", Value::Bool(true)}})},
       {"hostname", Value::String(options.hostname)},
       {"mounts", mounts},
+      {"hooks", BuildHooks(edits.hooks)},
+      {"annotations", annotations},
       {"linux", linux_part},
   });
 }

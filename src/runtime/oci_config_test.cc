@@ -3,7 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <sys/stat.h>
+
 #include <map>
+
+#include "host/temp_tree.h"
 
 namespace tenon::runtime {
 namespace {
@@ -204,10 +208,92 @@ TEST_F(OciConfigTest, AnImageWithoutTheSystemsMountPointsIsAnError) {
   EXPECT_THAT(config.error().message(), HasSubstr("the image has no mount point /proc"));
 }
 
-TEST_F(OciConfigTest, CdiIsRefusedAndNotForgotten) {
-  allocation.cdi_devices = {"vendor.com/gpu=0"};
+TEST_F(OciConfigTest, AnAnnotationThatRuntimesObeyIsRefusedOthersAreKept) {
+  allocation.annotations = {{"vendor.com/note", "x"}};
+  EXPECT_EQ(ToJson(*Build().Find("annotations")), R"({"vendor.com/note":"x"})");
 
-  EXPECT_THAT(BuildError(), HasSubstr("CDI device vendor.com/gpu=0"));
+  for (const char* name : {"cdi.k8s.io/vendor_gpu", "org.systemd.property.DeviceAllow",
+                           "run.oci.hooks.stdout", "io.kubernetes.cri.untrusted-workload"}) {
+    allocation.annotations = {{name, "x"}};
+    EXPECT_THAT(BuildError(), HasSubstr(std::string("annotation ") + name)) << name;
+  }
+}
+
+/// With real files, since specs are read from them.
+struct CdiConfigTest : OciConfigTest {
+  CdiConfigTest() {
+    options.cdi_directories = {"/etc/cdi"};
+    tree.Directory("/opt/lib");
+    Allow("/etc");
+  }
+  void Allow(const std::string& path) { ::chmod(tree.Real(path).c_str(), 0755); }
+  void Spec(const std::string& edits) {
+    tree.File("/etc/cdi/v.yaml",
+              "cdiVersion: 0.6.0\nkind: v.com/c\ndevices: [{name: a, containerEdits: {" + edits +
+                  "}}]\n");
+    Allow("/etc/cdi");
+    Allow("/etc/cdi/v.yaml");
+    allocation.cdi_devices = {"v.com/c=a"};
+  }
+  Result<Value> BuildCdi() { return BuildOciConfig(container, allocation, options, *real, image); }
+
+  host::TempTree tree;
+  std::unique_ptr<host::PosixHost> real = *host::PosixHost::Open(tree.root());
+};
+
+TEST_F(CdiConfigTest, ACdiDeviceGivesWhatItsSpecSays) {
+  Spec(
+      "env: [GPU=0, A=spec], additionalGids: [44],"
+      "deviceNodes: [{path: /dev/gpu0, type: c, major: 195, minor: 0, permissions: rw}],"
+      "mounts: [{hostPath: /opt/lib, containerPath: /usr/lib, options: [ro]},"
+      "         {hostPath: tmpfs, containerPath: /run/x, type: tmpfs}],"
+      "hooks: [{hookName: createContainer, path: /bin/hook, args: [hook, x], timeout: 3}]");
+  container.env = {{"A", "pod"}};
+
+  auto config = BuildCdi();
+
+  ASSERT_TRUE(config) << config.error().message();
+  EXPECT_THAT(Texts(config->At({"process", "env"})),
+              ElementsAre(HasSubstr("PATH"), HasSubstr("HOSTNAME"), "GPU=0", "A=spec"));
+  EXPECT_EQ(ToJson(*config->At({"process", "user"})), R"({"uid":0,"gid":0,"additionalGids":[44]})");
+  EXPECT_EQ(ToJson(config->At({"linux", "resources", "devices"})->items()[1]),
+            R"({"allow":true,"type":"c","major":195,"minor":0,"access":"rw"})");
+  EXPECT_EQ(
+      ToJson(config->At({"linux", "devices"})->items()[0]),
+      R"({"path":"/dev/gpu0","type":"c","major":195,"minor":0,"fileMode":432,"uid":0,"gid":0})");
+  const auto& mounts = config->Find("mounts")->items();
+  EXPECT_EQ(ToJson(mounts[mounts.size() - 2]),
+            R"({"destination":"/usr/lib","type":"bind","source":"/opt/lib",)"
+            R"("options":["ro","rbind"]})");
+  EXPECT_EQ(ToJson(mounts.back()),
+            R"({"destination":"/run/x","type":"tmpfs","source":"tmpfs","options":[]})");
+  EXPECT_EQ(
+      ToJson(*config->Find("hooks")),
+      R"({"createContainer":[{"path":"/bin/hook","args":["hook","x"],"env":[],"timeout":3}]})");
+}
+
+TEST_F(CdiConfigTest, APluginsDeviceNodeComesBeforeTheSpecs) {
+  Spec("deviceNodes: [{path: /dev/gpu0, type: c, major: 195, minor: 0}]");
+  if (!tree.CharacterDevice("/dev/host-gpu", 195, 7)) GTEST_SKIP() << "needs CAP_MKNOD";
+  allocation.device_nodes = {{"/dev/gpu0", "/dev/host-gpu", "r"}};
+
+  auto config = BuildCdi();
+
+  ASSERT_TRUE(config) << config.error().message();
+  const auto& devices = config->At({"linux", "devices"})->items();
+  ASSERT_EQ(devices.size(), 1U);
+  EXPECT_EQ(devices[0].Find("minor")->text(), "7");
+}
+
+TEST_F(CdiConfigTest, WhatASpecGivesIsCheckedAsAPluginsIs) {
+  Spec("deviceNodes: [{path: /etc/passwd}]");
+  EXPECT_THAT(BuildCdi().error().message(), HasSubstr("must be below /dev"));
+  Spec("deviceNodes: [{path: /dev/gone}]");
+  EXPECT_THAT(BuildCdi().error().message(), HasSubstr("device node at \"/dev/gone\": "));
+  Spec("mounts: [{hostPath: /opt/lib, containerPath: /srv}]");
+  EXPECT_THAT(BuildCdi().error().message(), HasSubstr("the image has no mount point /srv"));
+  allocation.cdi_devices = {"v.com/c=b"};
+  EXPECT_THAT(BuildCdi().error().message(), HasSubstr("CDI device \"v.com/c=b\": no spec in"));
 }
 
 }  // namespace

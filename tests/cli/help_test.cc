@@ -23,6 +23,7 @@ TEST_F(CliTest, EveryCommandExplainsItself) {
                                              {"pod", "describe"},
                                              {"pod", "delete"},
                                              {"pod", "logs"},
+                                             {"pod", "fit"},
                                              {"run"},
                                              {"version"}}) {
     std::vector<std::string> args = command;

@@ -93,7 +93,8 @@ Result<void> ContainerRunner::WriteBundle(const ContainerAllocation& allocation,
   TENON_TRY(auto image, host::PosixHost::Open(rootfs));
   const runtime::OciOptions options{.rootfs = rootfs,
                                     .cgroups_path = "/tenon/" + pod_.uid + "/" + container_.name,
-                                    .hostname = HostnameOf(pod_)};
+                                    .hostname = HostnameOf(pod_),
+                                    .cdi_directories = environment_.cdi_directories};
   TENON_TRY(const Value config,
             runtime::BuildOciConfig(container_, allocation, options, environment_.machine, *image));
   const std::string bundle = environment_.store.ContainerDirectory(pod_.uid, container_.name);

@@ -67,7 +67,8 @@ Result<void> RunKubelet(const KubeletOptions& options) {
              .store = store,
              .machine = *machine,
              .runtime = runtime.get(),
-             .image_dir = options.image_dir});
+             .image_dir = options.image_dir,
+             .cdi_directories = options.cdi_directories});
   TENON_TRY_VOID(pods.Load());
   ControlApi api({.loop = *loop,
                   .pods = pods,

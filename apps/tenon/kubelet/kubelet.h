@@ -1,9 +1,12 @@
 #pragma once
 
+#include <iterator>
 #include <string>
+#include <vector>
 
 #include "base/log.h"
 #include "base/result.h"
+#include "cdi/resolve.h"
 
 namespace tenon::kubelet {
 
@@ -12,6 +15,9 @@ struct KubeletOptions {
   std::string directory = "/run/tenon/kubelet";  ///< Its sockets, its checkpoint and its pods.
   bool take_over = false;                        ///< Use it although it is another kubelet's.
   std::string image_dir;                         ///< Where images are looked for by name.
+  /// Where CDI specs are looked for; a later one overrides an earlier one.
+  std::vector<std::string> cdi_directories{std::begin(cdi::kDirectories),
+                                           std::end(cdi::kDirectories)};
   std::string runc = "/usr/sbin/runc";  ///< Empty: pods are admitted, containers never run.
   std::string node_name;                ///< Empty: the machine's host name.
   std::string control;                  ///< Empty: tenon-kubelet.sock in the directory.

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -22,6 +23,7 @@ struct PodEnvironment {
   host::Host& machine;
   runtime::ContainerRuntime* runtime;  ///< Null: pods are admitted, containers never run.
   std::string image_dir;
+  std::vector<std::string> cdi_directories;
 };
 
 }  // namespace tenon::kubelet
