@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
 #include <memory>
 
@@ -32,7 +34,7 @@ int Run(const CheckpointOptions& options) {
   } else {
     Print(RenderCheckpoint(report));
     for (const std::string& error : report.errors)
-      PrintError(name + ": " + error);
+      PrintError(fmt::format("{}: {}", name, error));
   }
   return report.valid() ? kExitOk : kExitFailed;
 }

@@ -1,5 +1,7 @@
 #include "tenon/checkpoint_view.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 #include <set>
@@ -114,9 +116,9 @@ std::vector<std::pair<std::string, std::string>> ListGifts(const ContainerAlloca
                                   (mount.read_only ? " (read-only)" : ""));
   }
   for (const auto& [name, value] : allocation.env)
-    out.emplace_back("variable", name + "=" + value);
+    out.emplace_back("variable", fmt::format("{}={}", name, value));
   for (const auto& [name, value] : allocation.annotations)
-    out.emplace_back("annotation", name + "=" + value);
+    out.emplace_back("annotation", fmt::format("{}={}", name, value));
   for (const std::string& name : allocation.cdi_devices)
     out.emplace_back("CDI device", name);
   return out;

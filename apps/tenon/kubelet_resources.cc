@@ -1,6 +1,7 @@
 #include "tenon/kubelet_resources.h"
 
 #include <optional>
+#include <set>
 #include <string_view>
 #include <utility>
 
@@ -30,24 +31,25 @@ Result<std::string> Ask(loop::EventLoop& loop, rpc::Channel& channel, std::strin
   return *std::move(answer);
 }
 
+void AddHolder(const PodResources& pod, const ContainerResources& container,
+               KubeletResources& out) {
+  // A device of two NUMA nodes is listed twice.
+  std::set<KubeletResources::Device*> held;
+  for (const ContainerDevices& devices : container.devices) {
+    auto& resource = out.resources[devices.resource_name];
+    for (const std::string& id : devices.device_ids) {
+      KubeletResources::Device& device = resource[id];
+      device.numa_nodes.insert(devices.numa_nodes.begin(), devices.numa_nodes.end());
+      if (held.insert(&device).second)
+        device.holders.push_back({pod.namespace_name, pod.name, container.name});
+    }
+  }
+}
+
 void AddHolders(const std::vector<PodResources>& pods, KubeletResources& out) {
   for (const PodResources& pod : pods) {
-    for (const ContainerResources& container : pod.containers) {
-      // A device of two NUMA nodes is listed twice.
-      std::map<std::string, std::set<std::string>> held;
-      for (const ContainerDevices& devices : container.devices) {
-        auto& resource = out.resources[devices.resource_name];
-        for (const std::string& id : devices.device_ids) {
-          held[devices.resource_name].insert(id);
-          resource[id].numa_nodes.insert(devices.numa_nodes.begin(), devices.numa_nodes.end());
-        }
-      }
-      for (const auto& [resource, ids] : held) {
-        for (const std::string& id : ids)
-          out.resources[resource][id].holders.push_back(
-              {pod.namespace_name, pod.name, container.name});
-      }
-    }
+    for (const ContainerResources& container : pod.containers)
+      AddHolder(pod, container, out);
   }
 }
 

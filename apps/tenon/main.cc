@@ -1,6 +1,9 @@
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <csignal>
+#include <exception>
 #include <map>
 #include <numeric>
 #include <optional>
@@ -46,12 +49,12 @@ std::optional<std::string> UnknownCommand(const CLI::App* app, int argc, char** 
     });
     size_t distance = EditDistance(word, (*nearest)->get_name());
     if (distance > 0) {
-      std::string text = "'" + word + "' is no command of " + path + "; ";
-      if (distance <= 2) return text + "did you mean '" + (*nearest)->get_name() + "'?";
-      return text + "'" + path + " --help' lists them";
+      std::string text = fmt::format("'{}' is no command of {}; ", word, path);
+      if (distance <= 2) return text + fmt::format("did you mean '{}'?", (*nearest)->get_name());
+      return text + fmt::format("'{} --help' lists them", path);
     }
     app = *nearest;
-    path += " " + word;
+    path.append(" ").append(word);
   }
   return std::nullopt;
 }
@@ -106,9 +109,13 @@ int Main(int argc, char** argv) {
 }  // namespace
 }  // namespace tenon::cli
 
-int main(int argc, char** argv) {
+int main(int argc, char** argv) try {
   int code = tenon::cli::Main(argc, argv);
   if (tenon::cli::FlushOutput()) return code;
   tenon::cli::PrintError("standard output could not be written");
   return code == tenon::cli::kExitOk ? tenon::cli::kExitFailed : code;
+} catch (const std::exception& error) {
+  // Ours throws nothing; the standard library does when memory is used up.
+  tenon::cli::PrintError(error.what());
+  return tenon::cli::kExitFailed;
 }
