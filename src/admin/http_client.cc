@@ -19,7 +19,7 @@ std::string Render(const HttpRequest& request) {
   std::string out = request.method + " " + FormatTarget(request) + " HTTP/1.1\r\n";
   out += "Host: localhost\r\nConnection: close\r\n";
   for (const auto& [name, value] : request.headers)
-    out += name + ": " + value + "\r\n";
+    out.append(name).append(": ").append(value).append("\r\n");
   if (!request.body.empty())
     out += "Content-Length: " + std::to_string(request.body.size()) + "\r\n";
   return out + "\r\n" + request.body;
