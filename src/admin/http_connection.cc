@@ -182,7 +182,7 @@ void HttpConnection::Queue(const HttpResponse& response) {
   output_ += "\r\nContent-Length: " + std::to_string(response.body.size());
   output_ += "\r\nCache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n";
   for (const auto& [name, value] : response.headers)
-    output_ += name + ": " + value + "\r\n";
+    output_.append(name).append(": ").append(value).append("\r\n");
   output_ += keep_alive_ ? "Connection: keep-alive\r\n\r\n" : "Connection: close\r\n\r\n";
   if (!reader_->is_head()) output_ += response.body;
   UpdateWatch();
