@@ -198,7 +198,7 @@ std::optional<WallTime> ParseRfc3339(std::string_view text) {
   if (!date.ok() || number(11, 2) > 23 || number(14, 2) > 59 || number(17, 2) > 59) {
     return std::nullopt;
   }
-  return std::chrono::sys_days(date) + std::chrono::hours(number(11, 2)) +
+  return std::chrono::sys_days{date} + std::chrono::hours(number(11, 2)) +
          std::chrono::minutes(number(14, 2)) + std::chrono::seconds(number(17, 2)) +
          std::chrono::milliseconds(millis);
 }

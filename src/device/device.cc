@@ -29,7 +29,7 @@ void SortById(std::vector<Device>& devices) {
 
 const Device* FindDevice(const std::vector<Device>& devices, std::string_view id) {
   auto found = std::ranges::lower_bound(
-      devices, id, {}, [](const Device& d) { return std::string_view(d.id.value); });
+      devices, id, {}, [](const Device& d) { return std::string_view{d.id.value}; });
   return found != devices.end() && found->id.value == id ? &*found : nullptr;
 }
 

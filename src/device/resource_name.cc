@@ -63,11 +63,11 @@ Result<ResourceName> ResourceName::Parse(std::string_view text) {
 }
 
 std::string_view ResourceName::domain() const {
-  return std::string_view(text_).substr(0, text_.find('/'));
+  return std::string_view{text_}.substr(0, text_.find('/'));
 }
 
 std::string_view ResourceName::name() const {
-  return std::string_view(text_).substr(text_.find('/') + 1);
+  return std::string_view{text_}.substr(text_.find('/') + 1);
 }
 
 }  // namespace tenon

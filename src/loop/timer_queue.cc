@@ -7,7 +7,7 @@
 namespace tenon::loop {
 
 TimerHandle::TimerHandle(TimerHandle&& other) noexcept
-    : queue_(std::exchange(other.queue_, nullptr)), key_(other.key_) {}
+    : queue_(std::exchange(other.queue_, nullptr)), key_(std::move(other.key_)) {}
 
 TimerHandle& TimerHandle::operator=(TimerHandle&& other) noexcept {
   if (this == &other) return *this;
