@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 #include <string>
+#include <utility>
 
 namespace tenon::cli {
 namespace {
@@ -17,6 +18,14 @@ class HelpFormat final : public CLI::Formatter {
     label("Positionals", "Arguments");
   }
 
+  /// CLI11 ends a help with no line end, one or two, by its version and what the help ends with.
+  std::string make_help(const CLI::App* app, std::string name,
+                        CLI::AppFormatMode mode) const override {
+    std::string text = CLI::Formatter::make_help(app, std::move(name), mode);
+    while (text.ends_with('\n'))
+      text.pop_back();
+    return text + "\n";
+  }
   std::string make_option_name(const CLI::Option* option, bool is_positional) const override {
     return is_positional ? option->get_type_name() : option->get_name(false, true);
   }

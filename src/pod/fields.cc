@@ -67,7 +67,7 @@ void Fields::Complain(std::string_view key, std::string_view text) {
 }
 
 std::optional<std::string> Fields::TextOf(const Value& value, const std::string& path) {
-  const std::optional<std::string> text = value.AsString();
+  std::optional<std::string> text = value.AsString();
   if (!text) {
     problems_.Add(value.mark(), path, "must be text, not " + std::string(value.KindName()));
   } else if (ReadsAsOtherThanText(value)) {

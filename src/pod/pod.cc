@@ -36,7 +36,7 @@ std::string ExpandVariables(std::string_view text, const std::vector<EnvVar>& en
     const std::string_view name = rest.substr(2, close - 2);
     const auto found =
         std::find_if(env.rbegin(), env.rend(), [name](const EnvVar& v) { return v.name == name; });
-    out += found != env.rend() ? std::string_view(found->value) : rest.substr(0, close + 1);
+    out += found != env.rend() ? std::string_view{found->value} : rest.substr(0, close + 1);
     at += close + 1;
   }
   return out;

@@ -96,7 +96,7 @@ class Environment final {
   Value ToValue() const {
     Value out = Value::Array();
     for (const auto& [name, value] : variables_)
-      out.Append(Value::String(name + "=" + value));
+      out.Append(Value::String(std::string(name).append("=").append(value)));
     return out;
   }
 

@@ -33,7 +33,7 @@ Result<ProcessIdentity> IdentifyProcess(pid_t pid) {
   // The second field is the program's name in parentheses, which may hold spaces and parentheses.
   const size_t name_end = stat.rfind(')');
   if (name_end != std::string::npos && name_end + 2 < stat.size()) {
-    const auto fields = base::Split(std::string_view(stat).substr(name_end + 2), ' ');
+    const auto fields = base::Split(std::string_view{stat}.substr(name_end + 2), ' ');
     constexpr size_t kStartTime = 22 - 3;
     const auto ticks =
         fields.size() > kStartTime ? base::ParseInt64(fields[kStartTime]) : std::nullopt;

@@ -31,8 +31,8 @@ class RuncCall final : public RuntimeCall {
       child_ = *std::move(child);
       return;
     }
-    failed_ =
-        loop.timers().After(base::Duration::zero(), [done, error = child.error()] { done(error); });
+    failed_ = loop.timers().After(base::Duration::zero(),
+                                  [done = std::move(done), error = child.error()] { done(error); });
   }
 
  private:
