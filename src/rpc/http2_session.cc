@@ -17,9 +17,14 @@ constexpr int32_t kConnectionWindow = 4 << 20;
 constexpr uint32_t kMaxHeaderBytes = 16U << 10U;
 /// RFC 9113 §6.5.2: what a header counts beside its text.
 constexpr size_t kHeaderOverhead = 32;
-/// grpc-go sends a PING for each round trip in which data comes, so this must not be small; it is
-/// reset by every frame that carries something.
+/// grpc-go sends a PING for each round trip in which data comes, so this must not be small. Every
+/// frame that carries something, and time, begin the count anew.
 constexpr size_t kMaxIdleFrames = 1000;
+/// More than a burst of requests with all the headers that they may have.
+constexpr size_t kMaxIdleBytes = size_t{4} << 20;
+/// No block of headers is that long unless it was made to unfold: a frame of 16 KiB can stand for
+/// 64 MiB of headers, and all of them have to be gone through to keep the decoder in step.
+constexpr size_t kMaxUnfoldedHeaders = size_t{1} << 20;
 /// Resets: a burst of 256, then 33 a second. A client with max_streams calls in flight may give
 /// them all up twice over.
 constexpr uint64_t kResetBurst = 256;
@@ -181,6 +186,9 @@ int Http2Session::Engine::OnHeader(nghttp2_session*, const nghttp2_frame* frame,
     stream->OnHeader(Text(name, name_size), Text(value, value_size));
   } else if (fitted) {
     self.Reset(*stream, kEnhanceYourCalm);
+  } else if (stream->header_bytes_ > kMaxUnfoldedHeaders) {
+    self.complaint_ = "headers that unfold without end";
+    return NGHTTP2_ERR_CALLBACK_FAILURE;
   }
   return 0;
 }
@@ -188,7 +196,7 @@ int Http2Session::Engine::OnHeader(nghttp2_session*, const nghttp2_frame* frame,
 int Http2Session::Engine::OnBeginFrame(nghttp2_session*, const nghttp2_frame_hd* head, void* user) {
   Http2Session& self = Self(user);
   if (head->type == NGHTTP2_DATA && head->length > 0) {
-    self.idle_frames_ = 0;
+    self.ForgetIdleness();
     return 0;
   }
   if (++self.idle_frames_ <= kMaxIdleFrames) return 0;
@@ -244,7 +252,7 @@ int Http2Session::Engine::OnStreamClose(nghttp2_session*, int32_t id, uint32_t e
 int Http2Session::Engine::OnFrameSent(nghttp2_session* raw, const nghttp2_frame* frame,
                                       void* user) {
   Http2Session& self = Self(user);
-  if (frame->hd.type == NGHTTP2_HEADERS || frame->hd.type == NGHTTP2_DATA) self.idle_frames_ = 0;
+  if (frame->hd.type == NGHTTP2_HEADERS || frame->hd.type == NGHTTP2_DATA) self.ForgetIdleness();
   if (frame->hd.type != NGHTTP2_HEADERS || self.options_.side != Side::kServer) return 0;
   if ((frame->hd.flags & NGHTTP2_FLAG_END_STREAM) == 0) return 0;
   // RFC 9113 §8.1: an answer that came before the end of its request asks for no more of it.
@@ -312,11 +320,13 @@ Http2Session::Http2Session(const Options& options, Events& events)
 Http2Session::~Http2Session() = default;
 
 std::optional<std::string> Http2Session::Feed(std::string_view bytes) {
+  idle_bytes_ += bytes.size();
   ssize_t taken = nghttp2_session_mem_recv(engine_->raw, Bytes(bytes), bytes.size());
   if (taken < 0) {
     if (complaint_.empty()) complaint_ = nghttp2_strerror(static_cast<int>(taken));
     return complaint_;
   }
+  if (idle_bytes_ > kMaxIdleBytes) return "too many bytes that carry nothing";
   // A client's queue holds calls of its own.
   if (options_.side == Side::kServer &&
       nghttp2_session_get_outbound_queue_size(engine_->raw) > kMaxQueuedFrames)

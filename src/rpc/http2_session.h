@@ -97,6 +97,12 @@ class Http2Session final {
 
   /// Takes bytes from the peer. Returns: why the session cannot go on, else nullopt.
   std::optional<std::string> Feed(std::string_view bytes);
+  /// Forgets how much has come that carried nothing. To be called now and then, so that a
+  /// connection that is quiet for weeks is not ended by its peer's keep-alive.
+  void ForgetIdleness() {
+    idle_frames_ = 0;
+    idle_bytes_ = 0;
+  }
   /// Appends what is to be sent to `output` until that holds `limit` bytes.
   /// Returns: as Feed().
   std::optional<std::string> Produce(OutputQueue& output, size_t limit);
@@ -139,6 +145,7 @@ class Http2Session final {
   OutputQueue* output_ = nullptr;  ///< While Produce() runs.
   size_t output_limit_ = 0;
   size_t idle_frames_ = 0;  ///< Frames that carried nothing since one that did.
+  size_t idle_bytes_ = 0;   ///< All bytes since then; nghttp2 does not tell of unknown frames.
   std::optional<std::string> peer_goaway_;
   std::string complaint_;
 };

@@ -127,14 +127,22 @@ void IncomingCall::GiveBackBuffer() {
 }
 
 void IncomingCall::OnHeader(std::string_view name, std::string_view value) {
-  if (!head_complete_) head_.Add(name, value);
+  if (!head_complete_) return head_.Add(name, value);
+  trailers_malformed_ |= name.starts_with(':');
 }
 
 void IncomingCall::OnHeadersEnd(bool last) {
   bool trailers = std::exchange(head_complete_, true);
-  if (trailers ? !last : head_.malformed())
-    return connection_.transport_.session().Reset(*this, kProtocolError);
+  if (trailers ? !last || trailers_malformed_ : head_.malformed()) return Break();
   if (!trailers) Accept();
+}
+
+void IncomingCall::Break() {
+  ended_ = true;
+  expiry_.Cancel();
+  StopReceiving();
+  GiveBackBuffer();
+  connection_.transport_.session().Reset(*this, kProtocolError);
 }
 
 void IncomingCall::Accept() {
@@ -179,6 +187,8 @@ Status IncomingCall::UnknownMethod() const {
 
 void IncomingCall::OnBytes(std::string_view bytes) {
   if (ended_) return;
+  data_bytes_ += bytes.size();
+  if (data_bytes_ > head_.content_length().value_or(data_bytes_)) return Break();
   size_t& all_buffered = connection_.context_.buffered_bytes;
   if (all_buffered + bytes.size() > kMaxBufferedBytes)
     return End({StatusCode::kResourceExhausted, "too many requests are being received at once"});
@@ -191,6 +201,7 @@ void IncomingCall::OnBytes(std::string_view bytes) {
 
 void IncomingCall::OnEnd() {
   if (ended_) return;
+  if (data_bytes_ != head_.content_length().value_or(data_bytes_)) return Break();
   if (reader_.mid_message()) return End({StatusCode::kInternal, "unexpected EOF"});
   if (messages_.empty())
     return End({StatusCode::kInternal, "received no request message for this method"});

@@ -48,6 +48,8 @@ class IncomingCall final : public Http2Stream {
   void OnClosed(uint32_t) override {}  // The destructor tells.
 
   void Accept();
+  /// Resets the stream of a peer that broke the rules of HTTP/2.
+  void Break();
   Status UnknownMethod() const;
   void Conclude(Status status, std::string_view http_status);
   void Expire();
@@ -58,9 +60,11 @@ class IncomingCall final : public Http2Stream {
   ServerConnection& connection_;
   RequestHead head_;
   bool head_complete_ = false;
-  bool receiving_ = true;  ///< The request; counted in ServerConnection::incomplete_.
-  bool asked_ = false;     ///< Whether it is overdue.
-  bool ended_ = false;     ///< What it ends with has been decided.
+  bool trailers_malformed_ = false;
+  uint64_t data_bytes_ = 0;  ///< To be compared with the content-length.
+  bool receiving_ = true;    ///< The request; counted in ServerConnection::incomplete_.
+  bool asked_ = false;       ///< Whether it is overdue.
+  bool ended_ = false;       ///< What it ends with has been decided.
   MessageReader reader_;
   std::vector<std::string> messages_;
   size_t buffered_ = 0;  ///< This call's part of ServerContext::buffered_bytes.

@@ -4,6 +4,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <cstdint>
 #include <map>
@@ -130,7 +131,15 @@ class RawPeer final {
     while (TakeFrame()) {
     }
   }
-  void SkipPreface() { received_.clear(); }
+  /// Takes what has come and keeps none of it.
+  void Skip() {
+    std::array<char, 1 << 14> chunk;
+    ssize_t got = 0;
+    do {
+      got = ::recv(socket_.get(), chunk.data(), chunk.size(), MSG_DONTWAIT);
+    } while (got > 0);
+    if (got == 0 || errno != EAGAIN) closed_ = true;
+  }
   void Close() { socket_.Reset(); }
 
   bool closed() const { return closed_; }

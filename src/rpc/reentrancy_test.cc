@@ -1,13 +1,7 @@
 // Every callback may destroy what it came from, and nothing runs or leaks afterwards.
 
-#include <dirent.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/socket.h>
-
-#include <array>
-#include <cstdlib>
-#include <filesystem>
 
 #include "rpc/channel.h"
 #include "rpc/server.h"
@@ -336,58 +330,6 @@ TEST_F(ReentrancyTest, HandlesMayOutliveTheServer) {
   unary.reset();
   stream.reset();
   Settle();
-}
-
-/// Counts of things that must stay flat. TENON_LONG=1 runs all of them.
-int Count(int all) {
-  return std::getenv("TENON_LONG") != nullptr ? all : all / 100;
-}
-
-long OpenDescriptors() {
-  auto all = std::filesystem::directory_iterator("/proc/self/fd");
-  return std::distance(begin(all), end(all));
-}
-
-TEST_F(ReentrancyTest, ConnectionsLeaveNoDescriptorBehind) {
-  server->AddUnary("/s.S/M", [](std::string_view, std::unique_ptr<UnaryCall> c) { c->Reply("x"); });
-  auto connect_and_call = [&] {
-    ended.clear();
-    channel = Channel::Connect(*loop, dir / "s", {});
-    Unary([this](const Status& status, const std::string&) { ended = ToString(status); });
-    ASSERT_TRUE(Run([&] { return !ended.empty(); }));
-    ASSERT_EQ("rpc error: code = OK desc = ", ended);
-  };
-  connect_and_call();
-  Settle();
-  long before = OpenDescriptors();
-
-  for (int i = 0; i < Count(100000); ++i)
-    connect_and_call();
-  Settle();
-
-  EXPECT_EQ(before, OpenDescriptors());
-}
-
-TEST_F(ReentrancyTest, CallsLeaveNoDescriptorBehind) {
-  server->AddUnary("/s.S/M", [](std::string_view, std::unique_ptr<UnaryCall> c) { c->Reply("x"); });
-  Unary([this](const Status&, const std::string&) { ended = "first"; });
-  ASSERT_TRUE(Run([&] { return !ended.empty(); }));
-  long before = OpenDescriptors();
-  int done = 0;
-  std::vector<std::unique_ptr<ClientCall>> calls(16);
-  std::function<void(size_t)> next = [&](size_t slot) {
-    calls[slot] =
-        channel->Unary("/s.S/M", "x", seconds(10), [&, slot](const Status& s, const std::string&) {
-          done += s.ok();
-          next(slot);
-        });
-  };
-  for (size_t slot = 0; slot < calls.size(); ++slot)
-    next(slot);
-
-  EXPECT_TRUE(Run([&] { return done >= Count(1000000); }));
-
-  EXPECT_EQ(before, OpenDescriptors());
 }
 
 }  // namespace

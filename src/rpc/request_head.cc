@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <utility>
 
 namespace tenon::rpc {
@@ -26,6 +27,14 @@ void RequestHead::Add(std::string_view name, std::string_view value) {
   if (name == "content-type") content_type_ = value;
   if (name == "grpc-timeout") timeout_ = value;
   if (name == "grpc-encoding") encoding_ = value;
+  if (name == "content-length") AddContentLength(value);
+}
+
+void RequestHead::AddContentLength(std::string_view value) {
+  uint64_t length = 0;
+  auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), length);
+  malformed_ |= error != std::errc() || end != value.data() + value.size() || content_length_;
+  content_length_ = length;
 }
 
 void RequestHead::AddPseudo(std::string_view name, std::string_view value) {

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -20,9 +22,12 @@ class RequestHead final {
   const std::string& content_type() const { return content_type_; }
   const std::string& timeout() const { return timeout_; }    ///< grpc-timeout; may be empty.
   const std::string& encoding() const { return encoding_; }  ///< grpc-encoding; may be empty.
+  /// How many bytes of DATA must come; nullopt if the client did not say.
+  std::optional<uint64_t> content_length() const { return content_length_; }
 
  private:
   void AddPseudo(std::string_view name, std::string_view value);
+  void AddContentLength(std::string_view value);
 
   bool malformed_ = false;
   bool regular_seen_ = false;
@@ -33,6 +38,7 @@ class RequestHead final {
   std::string content_type_;
   std::string timeout_;
   std::string encoding_;
+  std::optional<uint64_t> content_length_;
 };
 
 }  // namespace tenon::rpc

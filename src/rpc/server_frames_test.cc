@@ -1,14 +1,11 @@
-// What the server makes of clients that speak HTTP/2 by hand, and mostly badly.
+// What the server makes of clients that speak HTTP/2 by hand.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <vector>
 
-#include "loop/unix_socket.h"
-#include "rpc/raw_peer.h"
-#include "rpc/server.h"
-#include "rpc/test_dir.h"
+#include "rpc/server_frames_for_test.h"
 
 namespace tenon::rpc {
 namespace {
@@ -16,71 +13,6 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 using ::testing::HasSubstr;
-using ::testing::IsEmpty;
-
-const char kEcho[] = "/test.Service/Echo";
-const char kHold[] = "/test.Service/Hold";
-const char kWatch[] = "/test.Service/Watch";
-
-struct ServerFramesTest : ::testing::Test {
-  ServerFramesTest() { Serve({}); }
-  void Serve(const Server::Options& options) {
-    server.reset();
-    server = *Server::Listen(*loop, log, dir / "s", options);
-    server->AddUnary(kEcho, [this](std::string_view request, std::unique_ptr<UnaryCall> call) {
-      ++echoed;
-      call->Reply(std::string(request));
-    });
-    server->AddUnary(kHold, [this](std::string_view, std::unique_ptr<UnaryCall> call) {
-      call->OnCancelled([this] { ++cancelled; });
-      held.push_back(std::move(call));
-    });
-    server->AddStream(kWatch, [this](std::string_view, std::unique_ptr<ServerStream> call) {
-      stream = std::move(call);
-    });
-  }
-  std::unique_ptr<RawPeer> Connect() {
-    return std::make_unique<RawPeer>(*loop::ConnectUnix(dir / "s"));
-  }
-  void Turn() {
-    loop->RunUntil([turned = false]() mutable { return std::exchange(turned, true); },
-                   milliseconds(2));
-  }
-  bool Await(RawPeer& of, const std::function<bool()>& done) {
-    for (int i = 0; i < 3000; ++i) {
-      of.Read();
-      if (done()) return true;
-      Turn();
-    }
-    return false;
-  }
-  bool Await(const std::function<bool()>& done) { return Await(*peer, done); }
-  /// grpc-status and grpc-message of a stream, once they have come.
-  std::string EndOf(uint32_t id) {
-    Await([&] { return peer->HeadersOf(id).contains("grpc-status") || peer->closed(); });
-    auto headers = peer->HeadersOf(id);
-    return headers["grpc-status"] + " " + headers["grpc-message"];
-  }
-  /// Whether another client is served, whatever this one does.
-  bool OthersAreServed() {
-    auto other = Connect();
-    other->Send(RawPeer::Preface() + RawPeer::Call(1, kEcho, "x"));
-    return Await(*other, [&] { return other->HeadersOf(1)["grpc-status"] == "0"; });
-  }
-  bool IsCutOff() {
-    return Await([&] { return peer->closed(); });
-  }
-  TestDir dir;
-  base::SystemClock clock;
-  base::RecordingLog log;
-  std::unique_ptr<loop::EventLoop> loop = *loop::EventLoop::Create(clock);
-  std::unique_ptr<Server> server;
-  int echoed = 0;
-  int cancelled = 0;
-  std::vector<std::unique_ptr<UnaryCall>> held;
-  std::unique_ptr<ServerStream> stream;
-  std::unique_ptr<RawPeer> peer = nullptr;
-};
 
 TEST_F(ServerFramesTest, AnswersAUnaryCallInThreeFrames) {
   peer = Connect();
@@ -133,45 +65,6 @@ TEST_F(ServerFramesTest, TakesAnyAuthority) {
   }
 }
 
-struct BadHead {
-  const char* name;
-  HeaderList headers;
-};
-
-class MalformedRequestTest : public ServerFramesTest,
-                             public ::testing::WithParamInterface<BadHead> {};
-
-TEST_P(MalformedRequestTest, IsResetAndTheConnectionLives) {
-  peer = Connect();
-  peer->Send(RawPeer::Preface() + RawPeer::Headers(1, GetParam().headers).bytes() +
-             RawPeer::DataFrame(1, Message("x"), true).bytes() + RawPeer::Call(3, kEcho, "next"));
-
-  EXPECT_EQ("0 ", EndOf(3));
-  ASSERT_NE(nullptr, peer->Find(RawPeer::kReset, 1));
-  EXPECT_EQ(Frame::Number(1), peer->Find(RawPeer::kReset, 1)->payload);
-  EXPECT_EQ(1, echoed);
-}
-
-INSTANTIATE_TEST_SUITE_P(
-    All, MalformedRequestTest,
-    ::testing::Values(
-        BadHead{"NoMethod", {{":scheme", "http"}, {":path", kEcho}}},
-        BadHead{"NoPath", {{":scheme", "http"}, {":method", "POST"}}},
-        BadHead{"NoScheme", {{":method", "POST"}, {":path", kEcho}}},
-        BadHead{"TwoPaths",
-                {{":scheme", "http"}, {":method", "POST"}, {":path", kEcho}, {":path", "/x"}}},
-        BadHead{"UnknownPseudo",
-                {{":scheme", "http"}, {":method", "POST"}, {":path", kEcho}, {":x", "y"}}},
-        BadHead{"PseudoAfterRegular",
-                {{":scheme", "http"}, {":method", "POST"}, {"a", "b"}, {":path", kEcho}}},
-        BadHead{"UpperCase",
-                {{":scheme", "http"}, {":method", "POST"}, {":path", kEcho}, {"Te", "trailers"}}},
-        BadHead{"Connection",
-                {{":scheme", "http"}, {":method", "POST"}, {":path", kEcho}, {"connection", "x"}}},
-        BadHead{"TeGzip",
-                {{":scheme", "http"}, {":method", "POST"}, {":path", kEcho}, {"te", "gzip"}}}),
-    [](const auto& test) { return std::string(test.param.name); });
-
 struct Refused {
   const char* name;
   HeaderList headers;
@@ -179,13 +72,6 @@ struct Refused {
   const char* http_status;
   const char* end;
 };
-
-HeaderList With(HeaderList headers, const std::string& name, const std::string& value) {
-  std::erase_if(headers, [&](const auto& header) { return header.first == name; });
-  bool pseudo = name[0] == ':';
-  headers.insert(pseudo ? headers.begin() : headers.end(), {name, value});
-  return headers;
-}
 
 class RefusedRequestTest : public ServerFramesTest,
                            public ::testing::WithParamInterface<Refused> {};
@@ -276,64 +162,6 @@ TEST_F(ServerFramesTest, AnswersPings) {
   EXPECT_EQ(RawPeer::kAck, peer->Find(RawPeer::kPing)->flags);
 }
 
-TEST_F(ServerFramesTest, CutsOffWhatIsNotHttp2) {
-  for (const char* text :
-       {"GET / HTTP/1.1\r\nHost: x\r\n\r\n", "\x16\x03\x01", "PRI * HTTP/2.0\r\n\r\nXX"}) {
-    peer = Connect();
-    peer->Send(std::string_view(text));
-    EXPECT_TRUE(IsCutOff()) << text;
-  }
-  EXPECT_TRUE(OthersAreServed());
-}
-
-struct Broken {
-  const char* name;
-  std::string bytes;
-};
-
-class BrokenFramesTest : public ServerFramesTest, public ::testing::WithParamInterface<Broken> {};
-
-TEST_P(BrokenFramesTest, EndTheConnectionAndNoOther) {
-  peer = Connect();
-  peer->Send(RawPeer::Preface() + GetParam().bytes);
-
-  EXPECT_TRUE(IsCutOff());
-  EXPECT_NE(nullptr, peer->Find(RawPeer::kGoAway));
-  EXPECT_TRUE(OthersAreServed());
-}
-
-INSTANTIATE_TEST_SUITE_P(
-    All, BrokenFramesTest,
-    ::testing::Values(
-        Broken{"BadHpack",
-               Frame{RawPeer::kHeaders, RawPeer::kEndHeaders, 1, "\xff\xff\xff\xff\xff"}.bytes()},
-        Broken{"HugeFrame", std::string("\xff\xff\xff\0\0\0\0\0\1", 9) + std::string(20000, 'x')},
-        Broken{"EvenStream", RawPeer::Headers(2, RawPeer::Request(kEcho)).bytes()},
-        Broken{"HeadersOnStreamZero", RawPeer::Headers(0, RawPeer::Request(kEcho)).bytes()},
-        Broken{"DataOnStreamZero", RawPeer::DataFrame(0, "x", false).bytes()},
-        Broken{"DataOnIdleStream", RawPeer::DataFrame(5, "x", false).bytes()},
-        Broken{"ShortPing", Frame{RawPeer::kPing, 0, 0, "123"}.bytes()},
-        Broken{"SettingsOnAStream", Frame{RawPeer::kSettings, 0, 1, ""}.bytes()},
-        Broken{"SettingsOfBadLength", Frame{RawPeer::kSettings, 0, 0, "12345"}.bytes()},
-        Broken{"WindowOverflow",
-               Frame{RawPeer::kWindowUpdate, 0, 0, Frame::Number(0x7fffffff)}.bytes()},
-        Broken{"ZeroWindowUpdate", Frame{RawPeer::kWindowUpdate, 0, 0, Frame::Number(0)}.bytes()},
-        Broken{"ContinuationAlone",
-               Frame{RawPeer::kContinuation, RawPeer::kEndHeaders, 1, ""}.bytes()},
-        Broken{"PushPromise", Frame{5, RawPeer::kEndHeaders, 1, Frame::Number(2)}.bytes()},
-        Broken{"PaddingLongerThanTheFrame", RawPeer::Headers(1, RawPeer::Request(kEcho)).bytes() +
-                                                Frame{RawPeer::kData, 8, 1, "\x7f"}.bytes()},
-        Broken{"ResetOfIdleStream", Frame{RawPeer::kReset, 0, 7, Frame::Number(8)}.bytes()}),
-    [](const auto& test) { return std::string(test.param.name); });
-
-TEST_F(ServerFramesTest, IgnoresFramesOfUnknownTypes) {
-  peer = Connect();
-  peer->Send(RawPeer::Preface() + Frame{0xee, 0xff, 0, "what"}.bytes() +
-             RawPeer::Call(1, kEcho, "x"));
-
-  EXPECT_EQ("0 ", EndOf(1));
-}
-
 TEST_F(ServerFramesTest, APeerThatDiesWithinAMessageLeavesNothing) {
   for (size_t cut : {30U, 60U, 100U, 150U}) {
     peer = Connect();
@@ -392,122 +220,6 @@ TEST_F(ServerFramesTest, TooManyHeadersEndTheCallOnly) {
   ASSERT_NE(nullptr, peer->Find(RawPeer::kReset, 1));
   EXPECT_EQ(Frame::Number(11), peer->Find(RawPeer::kReset, 1)->payload);
   EXPECT_EQ(1, echoed);
-}
-
-struct ServerFloodTest : ServerFramesTest {
-  /// Sends `bytes` again and again until the server has had enough of it.
-  /// Returns: how often it was sent.
-  int Flood(const std::function<std::string(int)>& bytes, bool reading, int most = 200000) {
-    peer = Connect();
-    peer->Send(RawPeer::Preface());
-    std::string pending;
-    int sent = 0;
-    for (int idle = 0; sent < most && !peer->closed() && idle < 1000;) {
-      while (pending.size() < 60000)
-        pending += bytes(sent++);
-      size_t took = peer->Send(pending);
-      pending.erase(0, took);
-      idle = took > 0 ? 0 : idle + 1;
-      Turn();
-      if (reading || idle > 10) peer->Read();
-    }
-    return sent;
-  }
-};
-
-TEST_F(ServerFloodTest, OfPingsIsCutOff) {
-  Flood([](int) { return Frame{RawPeer::kPing, 0, 0, "12345678"}.bytes(); }, true);
-
-  EXPECT_TRUE(IsCutOff());
-  EXPECT_TRUE(OthersAreServed());
-}
-
-TEST_F(ServerFloodTest, OfPingsWhoseAnswersNobodyReadsIsCutOff) {
-  Flood([](int) { return Frame{RawPeer::kPing, 0, 0, "12345678"}.bytes(); }, false);
-
-  EXPECT_TRUE(IsCutOff());
-}
-
-TEST_F(ServerFloodTest, OfSettingsIsCutOff) {
-  Flood([](int) { return Frame{RawPeer::kSettings}.bytes(); }, true);
-
-  EXPECT_TRUE(IsCutOff());
-  EXPECT_TRUE(OthersAreServed());
-}
-
-TEST_F(ServerFloodTest, OfRapidResetsIsCutOffAndRunsNothing) {
-  Flood(
-      [](int i) {
-        auto id = static_cast<uint32_t>(2 * i + 1);
-        return RawPeer::Call(id, kHold, "x") +
-               Frame{RawPeer::kReset, 0, id, Frame::Number(8)}.bytes();
-      },
-      true);
-
-  EXPECT_TRUE(IsCutOff());
-  // The batch ends at arbitrary places, so now and then a request is seen before its reset.
-  EXPECT_LE(held.size(), 20U);
-  EXPECT_TRUE(OthersAreServed());
-}
-
-TEST_F(ServerFloodTest, OfRequestsThatWeMustResetIsCutOff) {
-  // Each is malformed, so that the server sends the resets.
-  Flood(
-      [](int i) {
-        return RawPeer::Headers(static_cast<uint32_t>(2 * i + 1), {{":x", "y"}}, true).bytes();
-      },
-      true);
-
-  EXPECT_TRUE(IsCutOff());
-}
-
-TEST_F(ServerFloodTest, OfContinuationsIsCutOff) {
-  peer = Connect();
-  peer->Send(RawPeer::Preface() + Frame{RawPeer::kHeaders, 0, 1, ""}.bytes());
-  for (int i = 0; i < 100 && !peer->closed(); ++i) {
-    peer->Send({RawPeer::kContinuation, 0, 1, HeaderBlock({{"a", "b"}})});
-    Turn();
-    peer->Read();
-  }
-
-  EXPECT_TRUE(IsCutOff());
-}
-
-TEST_F(ServerFloodTest, OfEmptyDataFramesIsCutOff) {
-  peer = Connect();
-  peer->Send(RawPeer::Preface() + RawPeer::Headers(1, RawPeer::Request(kEcho)).bytes());
-  for (int i = 0; i < 2000 && !peer->closed(); ++i) {
-    peer->Send(RawPeer::DataFrame(1, "", false));
-    if (i % 100 == 0) Turn();
-    peer->Read();
-  }
-
-  EXPECT_TRUE(IsCutOff());
-}
-
-TEST_F(ServerFloodTest, OfPrioritiesIsCutOff) {
-  Flood(
-      [](int i) {
-        return Frame{RawPeer::kPriority, 0, static_cast<uint32_t>(2 * i + 1),
-                     Frame::Number(0) + "x"}
-            .bytes();
-      },
-      true);
-
-  EXPECT_TRUE(IsCutOff());
-}
-
-TEST_F(ServerFloodTest, OfStreamsStopsAtTheLimit) {
-  peer = Connect();
-  std::string bytes = RawPeer::Preface();
-  for (uint32_t i = 0; i < 200; ++i)
-    bytes += RawPeer::Call(2 * i + 1, kHold, "");
-  peer->Send(bytes);
-  for (int i = 0; i < 20; ++i)
-    Turn();
-
-  EXPECT_LE(held.size(), 128U);
-  EXPECT_TRUE(OthersAreServed());
 }
 
 TEST_F(ServerFramesTest, AWriteWaitsForAReaderWhoDoesNotRead) {
@@ -573,30 +285,6 @@ TEST_F(ServerFramesTest, WhenFullOfCallsTheNewestConnectionIsClosed) {
   EXPECT_TRUE(IsCutOff());
   EXPECT_THAT(log.lines(), ::testing::Contains(HasSubstr("too many connections")));
 }
-
-/// Time by hand: nothing in these tests waits.
-struct ServerTimeTest : ServerFramesTest {
-  ServerTimeTest() {
-    server.reset();
-    loop = *loop::EventLoop::Create(fake_clock);
-    Serve({});
-    peer = Connect();
-  }
-  void Pass(base::Duration time) {
-    fake_clock.Advance(time);
-    Settle();
-  }
-  void Settle() {
-    for (int i = 0; i < 5; ++i) {
-      // A timer keeps the loop from waiting for time that does not pass by itself.
-      auto now = loop->timers().After(base::Duration::zero(), [] {});
-      loop->RunUntil([turned = false]() mutable { return std::exchange(turned, true); },
-                     seconds(1));
-    }
-    peer->Read();
-  }
-  base::FakeClock fake_clock;
-};
 
 TEST_F(ServerTimeTest, AClientThatSaysNothingIsCutOff) {
   Settle();
@@ -680,34 +368,6 @@ TEST_F(ServerTimeTest, NothingWakesAnIdleServerForMinutes) {
   peer->Close();
   Settle();
   EXPECT_EQ(std::nullopt, loop->timers().next_deadline());
-}
-
-TEST_F(ServerFramesTest, RequestsInTheMakingShareOneLimit) {
-  Serve({.max_request_bytes = size_t{1} << 30});
-  std::vector<std::unique_ptr<RawPeer>> peers;
-  std::string chunk(16384, 'x');
-  bool refused = false;
-  for (int i = 0; i < 20 && !refused; ++i) {
-    peers.push_back(Connect());
-    RawPeer& one = *peers.back();
-    std::string head = Message("").substr(0, 1) + Frame::Number(1U << 29U);
-    // The acknowledgement makes the large windows valid.
-    std::string pending = RawPeer::Preface() + Frame{RawPeer::kSettings, RawPeer::kAck}.bytes() +
-                          RawPeer::Headers(1, RawPeer::Request(kEcho)).bytes() +
-                          RawPeer::DataFrame(1, head, false).bytes();
-    for (int sent = 0; sent < 400 && !refused;) {
-      for (; pending.size() < 100000 && sent < 400; ++sent)
-        pending += RawPeer::DataFrame(1, chunk, false).bytes();
-      pending.erase(0, one.Send(pending));
-      Turn();
-      one.Read();
-      refused = one.HeadersOf(1)["grpc-status"] == "8";
-    }
-  }
-
-  EXPECT_TRUE(refused);
-  peers.clear();
-  EXPECT_TRUE(OthersAreServed());
 }
 
 }  // namespace

@@ -16,6 +16,8 @@ constexpr size_t kReadBytes = size_t{16} << 10;
 constexpr int kReadsPerTurn = 16;
 /// How much is taken out of the session ahead of the socket.
 constexpr size_t kOutputBytes = size_t{64} << 10;
+/// What carries nothing may come at the rate of the session's limits for this long.
+constexpr base::Duration kIdlenessInterval = std::chrono::seconds(10);
 
 }  // namespace
 
@@ -37,6 +39,10 @@ void Transport::OnReady(unsigned events) {
 }
 
 void Transport::Receive() {
+  if (loop_.timers().now() - idleness_since_ >= kIdlenessInterval) {
+    idleness_since_ = loop_.timers().now();
+    session_.ForgetIdleness();
+  }
   std::array<char, kReadBytes> buffer;
   for (int i = 0; i < kReadsPerTurn; ++i) {
     ssize_t got = ::recv(socket_.get(), buffer.data(), buffer.size(), MSG_DONTWAIT);

@@ -64,6 +64,7 @@ class Transport final {
   base::UniqueFd socket_;
   loop::FdWatch watch_;  // After socket_: ends before the descriptor is closed.
   loop::TimerHandle lost_;
+  base::MonotonicTime idleness_since_{};  ///< From when the session counts.
   bool failed_ = false;
   bool corked_ = false;           ///< Flush() waits.
   bool awaiting_socket_ = false;  ///< The socket is full.
