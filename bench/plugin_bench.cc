@@ -1,366 +1,352 @@
-// Measures a device plugin from where the kubelet sits: a kubelet of its own starts the plugin,
-// is restarted, allocates, and looks at the plugin's process. bench/README.md says how to run it
-// and holds the last table.
+// Measures device plugins from where the kubelet sits, all of them in one run and by turns, and
+// prints a table. bench/README.md says how to run it and holds the last table.
 
 #include <fmt/format.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
-#include <functional>
-#include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
-#include "base/check.h"
 #include "base/strings.h"
-#include "loop/event_loop.h"
-#include "process/child.h"
-#include "rpc/channel.h"
-#include "rpc/server.h"
-#include "wire/messages.h"
+#include "process_figures.h"
+#include "socket_floor.h"
+#include "subject.h"
+#include "workspace.h"
 
-namespace tenon {
+namespace tenon::bench {
 namespace {
 
-using std::chrono::duration_cast;
-using std::chrono::microseconds;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
-
-constexpr base::Duration kPatience = seconds(60);
+using Samples = std::vector<base::Duration>;
 
 double Micros(base::Duration d) {
   return static_cast<double>(d.count()) / 1000.0;
 }
 
 /// The value below which `part` of the samples lie. Requires: samples.
-base::Duration Percentile(std::vector<base::Duration> samples, double part) {
+base::Duration Percentile(Samples samples, double part) {
   std::ranges::sort(samples);
   auto at = static_cast<size_t>(part * static_cast<double>(samples.size()));
   return samples[std::min(at, samples.size() - 1)];
 }
 
-void Row(std::string_view what, std::string_view value) {
-  fmt::print("| {:<44} | {:<40} |\n", what, value);
-  std::fflush(stdout);
+std::string Time(base::Duration d) {
+  return d < milliseconds(10) ? fmt::format("{:.0f} µs", Micros(d))
+                              : fmt::format("{:.1f} ms", Micros(d) / 1000);
 }
 
-void RowTimes(std::string_view what, const std::vector<base::Duration>& samples) {
-  Row(what, fmt::format("p50 {:.0f} µs, p99 {:.0f} µs ({} times)", Micros(Percentile(samples, 0.5)),
-                        Micros(Percentile(samples, 0.99)), samples.size()));
+std::string Times(const Samples& samples) {
+  if (samples.empty()) return "–";
+  return Time(Percentile(samples, 0.5)) + " / " + Time(Percentile(samples, 0.99));
 }
 
-/// One field of /proc/PID/status, as text.
-std::string ProcStatus(pid_t pid, std::string_view field) {
-  std::ifstream in(fmt::format("/proc/{}/status", pid));
-  for (std::string line; std::getline(in, line);)
-    if (line.starts_with(field))
-      return line.substr(line.find_first_not_of(" \t", field.size() + 1));
-  return "?";
-}
+/// How much is measured; a quick run only shows that everything works.
+struct Extent {
+  int restarts = 10;
+  int kubelet_restarts = 40;
+  int devices_added = 40;
+  int calls = 5000;
+  base::Duration idle = seconds(60);
+  base::Duration time_for_each = seconds(20);  ///< A slow plugin gets fewer rounds.
+};
+constexpr Extent kQuick = {.restarts = 2,
+                           .kubelet_restarts = 2,
+                           .devices_added = 2,
+                           .calls = 200,
+                           .idle = seconds(3),
+                           .time_for_each = seconds(10)};
 
-int64_t ContextSwitches(pid_t pid) {
-  int64_t sum = 0;
-  for (std::string_view field : {"voluntary_ctxt_switches", "nonvoluntary_ctxt_switches"})
-    sum += base::ParseInt64(ProcStatus(pid, field)).value_or(0);
-  return sum;
-}
-
-/// CPU time that the process has used.
-base::Duration CpuTime(pid_t pid) {
-  base::Duration sum{};
-  for (const auto& task : std::filesystem::directory_iterator(fmt::format("/proc/{}/task", pid))) {
-    std::ifstream in(task.path() / "schedstat");
-    int64_t ns = 0;
-    in >> ns;
-    sum += base::Duration(ns);
-  }
-  return sum;
-}
-
-/// The kubelet's end, as far as a plugin can see it: it takes registrations, dials back, and keeps
-/// the last list of each resource.
-class BenchKubelet {
+/// The plugins of one case, measured by turns so that all of them see the same machine.
+class Round final {
  public:
-  struct Plugin {
-    std::unique_ptr<rpc::Channel> channel;
-    std::unique_ptr<rpc::ClientCall> watch;
-    std::vector<api::ListedDevice> devices;
-    int lists = 0;
-  };
+  Round(loop::EventLoop& loop, const base::Clock& clock, const Extent& extent,
+        std::vector<SubjectPlan> plans)
+      : loop_(loop), clock_(clock), extent_(extent) {
+    for (SubjectPlan& plan : plans)
+      subjects_.push_back(std::make_unique<Subject>(loop, clock, std::move(plan)));
+  }
 
-  BenchKubelet(loop::EventLoop& loop, std::string directory)
-      : loop_(loop), directory_(std::move(directory)) {}
-
-  void Start() {
-    auto server = rpc::Server::Listen(loop_, log_, Path(), {});
-    if (!server) {
-      fmt::print(stderr, "plugin_bench: {}\n", server.error().message());
-      std::exit(1);
+  static void Row(std::string_view what, const std::vector<std::string>& cells,
+                  std::string_view floor, std::string_view budget) {
+    fmt::print("| {} |", what);
+    for (const std::string& cell : cells)
+      fmt::print(" {} |", cell);
+    fmt::print(" {} | {} |\n", floor, budget);
+    std::fflush(stdout);
+  }
+  void Head() const {
+    std::vector<std::string> names;
+    std::vector<std::string> lines;
+    for (const auto& subject : subjects_) {
+      names.push_back(subject->plan().name);
+      lines.emplace_back("---");
     }
-    server_ = *std::move(server);
-    server_->AddUnary(std::string(wire::kRegister),
-                      [this](std::string_view request, std::unique_ptr<rpc::UnaryCall> call) {
-                        OnRegister(request, std::move(call));
-                      });
+    Row("figure", names, "socket floor", "budget (goal)");
+    Row("---", lines, "---", "---");
   }
 
-  /// What a restart of the kubelet does: every socket of the directory goes.
-  void StopAndWipe() {
-    plugins.clear();
-    server_.reset();
-    for (const auto& entry : std::filesystem::directory_iterator(directory_))
-      if (entry.is_socket()) std::filesystem::remove(entry.path());
-  }
-
-  bool Listed(size_t resources) const {
-    return plugins.size() >= resources &&
-           std::ranges::all_of(plugins, [](const auto& p) { return p.second.lists > 0; });
-  }
-
-  std::map<std::string, Plugin> plugins;
-  int registrations = 0;
+  void Binaries() const;
+  void Start();
+  void Starts();
+  void Idle();
+  void KubeletRestarts(std::string_view what, std::string_view budget);
+  void DevicesAppear(std::string_view what, std::string_view budget);
+  void Allocates(int width, std::string_view budget);
+  void LoopLag(std::string_view what) const;
 
  private:
-  std::string Path() const { return base::JoinPath(directory_, api::kKubeletSocketName); }
-
-  void OnRegister(std::string_view bytes, std::unique_ptr<rpc::UnaryCall> call) {
-    auto request = wire::DecodeRegisterRequest(bytes);
-    TENON_CHECK(request);
-    ++registrations;
-    Plugin& plugin = plugins[request->resource_name];
-    plugin = {};
-    plugin.channel =
-        rpc::Channel::Connect(loop_, base::JoinPath(directory_, request->endpoint), {});
-    plugin.watch = plugin.channel->Stream(
-        wire::kListAndWatch, "",
-        [&plugin](std::string_view message) {
-          auto devices = wire::DecodeDeviceList(message);
-          TENON_CHECK(devices);
-          plugin.devices = *std::move(devices);
-          ++plugin.lists;
-        },
-        [](const rpc::Status&) {});
-    call->Reply("");
+  template <class Cell>
+  std::vector<std::string> Cells(Cell cell) const {
+    std::vector<std::string> cells;
+    for (const auto& subject : subjects_)
+      cells.push_back(cell(*subject));
+    return cells;
   }
-
-  loop::EventLoop& loop_;
-  const std::string directory_;
-  base::NullLog log_;
-  std::unique_ptr<rpc::Server> server_;
-};
-
-struct Options {
-  std::string plugin_dir;  ///< Where kubelet.sock is made.
-  std::string device_dir;  ///< A device appears here; empty: not measured.
-  size_t resources = 4;    ///< How many the plugin registers.
-  int rounds = 50;
-  std::vector<std::string> argv;
-};
-
-class Bench {
- public:
-  Bench(loop::EventLoop& loop, const base::Clock& clock, Options options)
-      : loop_(loop),
-        clock_(clock),
-        options_(std::move(options)),
-        kubelet_(loop, options_.plugin_dir) {}
-
-  void Run() {
-    Row("binary, stripped", BinarySize());
-    StartToRegister();
-    Idle();
-    KubeletRestarts();
-    DeviceAppears();
-    AllocateOneByOne();
-    AllocateInFlight(16);
-  }
-
- private:
-  void StartPlugin() {
-    auto child =
-        process::Child::Start(loop_, {.argv = options_.argv, .deadline = std::nullopt},
-                              [](const process::ChildExit& exit) {
-                                fmt::print(stderr, "plugin_bench: the plugin ended: {}\n{}\n",
-                                           exit.Describe(), exit.errors);
-                                std::exit(1);
-                              });
-    TENON_CHECK(child);
-    child_ = *std::move(child);
-  }
-
-  /// The time until `done`, measured by the same clock that the loop runs on.
-  base::Duration TimeUntil(base::MonotonicTime start, const std::function<bool()>& done) {
-    if (!loop_.RunUntil(done, kPatience)) {
-      fmt::print(stderr, "plugin_bench: nothing happened for a minute\n");
-      std::exit(1);
-    }
-    return clock_.Now() - start;
-  }
-
-  std::string BinarySize() {
-    std::string copy = base::JoinPath(options_.plugin_dir, "stripped");
-    std::filesystem::copy_file(options_.argv[0], copy);
-    int status = std::system(fmt::format("strip {}", copy).c_str());
-    auto size = std::filesystem::file_size(copy);
-    std::filesystem::remove(copy);
-    return fmt::format("{:.2f} MB{}", static_cast<double>(size) / 1e6,
-                       status == 0 ? "" : " (not stripped)");
-  }
-
-  void StartToRegister() {
-    std::vector<base::Duration> samples;
-    kubelet_.Start();
-    for (int i = 0; i < 10; ++i) {
-      child_.reset();
-      kubelet_.plugins.clear();
-      kubelet_.registrations = 0;
-      base::MonotonicTime start = clock_.Now();
-      StartPlugin();
-      samples.push_back(TimeUntil(start, [&] { return kubelet_.registrations > 0; }));
-    }
-    RowTimes("start → Register received", samples);
-    TimeUntil(clock_.Now(), [&] { return kubelet_.Listed(options_.resources); });
-  }
-
-  void Idle() {
-    loop_.RunUntil([] { return false; }, seconds(2));
-    int64_t before = ContextSwitches(child_->pid());
-    loop_.RunUntil([] { return false; }, seconds(60));
-    int64_t wakeups = ContextSwitches(child_->pid()) - before;
-    Row("idle RSS / threads",
-        ProcStatus(child_->pid(), "VmRSS") + " / " + ProcStatus(child_->pid(), "Threads"));
-    Row("idle wake-ups in 60 s", std::to_string(wakeups));
-  }
-
-  void KubeletRestarts() {
-    std::vector<base::Duration> samples;
-    for (int i = 0; i < options_.rounds; ++i) {
-      kubelet_.StopAndWipe();
-      loop_.RunUntil([] { return false; }, milliseconds(200));
-      base::MonotonicTime start = clock_.Now();
-      kubelet_.Start();
-      samples.push_back(TimeUntil(start, [&] { return kubelet_.Listed(options_.resources); }));
-    }
-    RowTimes("kubelet.sock created → all lists received", samples);
-    Row("RSS after that", ProcStatus(child_->pid(), "VmRSS"));
-  }
-
-  int TotalLists() const {
-    int sum = 0;
-    for (const auto& [name, plugin] : kubelet_.plugins)
-      sum += plugin.lists;
-    return sum;
-  }
-
-  void DeviceAppears() {
-    if (options_.device_dir.empty()) return;
-    std::vector<base::Duration> samples;
-    for (int i = 0; i < options_.rounds; ++i) {
-      std::string path = fmt::format("{}/hot{}", options_.device_dir, i);
-      int before = TotalLists();
-      base::MonotonicTime start = clock_.Now();
-      if (::mknod(path.c_str(), S_IFCHR | 0600, NullDevice()) != 0) {
-        Row("device appears → list received", "not measured: mknod needs CAP_MKNOD");
-        return;
+  /// Runs `measure` for each subject by turns and returns each one's samples.
+  template <class Measure>
+  std::vector<Samples> ByTurns(int rounds, Measure measure) {
+    std::vector<Samples> samples(subjects_.size());
+    std::vector<base::Duration> spent(subjects_.size());
+    for (int i = 0; i < rounds; ++i)
+      for (size_t s = 0; s < subjects_.size(); ++s) {
+        if (spent[s] >= extent_.time_for_each) continue;
+        base::MonotonicTime start = clock_.Now();
+        if (auto sample = measure(*subjects_[s])) samples[s].push_back(*sample);
+        spent[s] += clock_.Now() - start;
       }
-      samples.push_back(TimeUntil(start, [&] { return TotalLists() > before; }));
-      loop_.RunUntil([] { return false; }, milliseconds(300));
-    }
-    RowTimes("device appears → list received, settle incl.", samples);
+    return samples;
   }
-
-  static dev_t NullDevice() { return (dev_t{1} << 8) | 3; }
-
-  std::unique_ptr<rpc::ClientCall> StartAllocate(std::function<void()> done) {
-    auto& plugin = kubelet_.plugins.begin()->second;
-    TENON_CHECK(!plugin.devices.empty());
-    return plugin.channel->Unary(
-        wire::kAllocate, wire::EncodeAllocateRequest({{.device_ids = {plugin.devices[0].id}}}),
-        seconds(10), [done = std::move(done)](const rpc::Status& status, const std::string&) {
-          if (!status.ok()) {
-            fmt::print(stderr, "plugin_bench: Allocate: {}\n", rpc::ToString(status));
-            std::exit(1);
-          }
-          done();
-        });
-  }
-
-  void AllocateOneByOne() {
-    constexpr int kCalls = 5000;
-    std::vector<base::Duration> samples;
-    base::Duration cpu_before = CpuTime(child_->pid());
-    for (int i = 0; i < kCalls; ++i) {
-      bool done = false;
-      base::MonotonicTime start = clock_.Now();
-      auto call = StartAllocate([&done] { done = true; });
-      samples.push_back(TimeUntil(start, [&] { return done; }));
-    }
-    base::Duration cpu = CpuTime(child_->pid()) - cpu_before;
-    RowTimes("Allocate, one by one", samples);
-    Row("plugin's CPU per Allocate", fmt::format("{:.0f} µs", Micros(cpu) / kCalls));
-  }
-
-  void AllocateInFlight(int width) {
-    constexpr int kCalls = 20000;
-    int started = 0;
-    int finished = 0;
-    std::vector<std::unique_ptr<rpc::ClientCall>> calls(static_cast<size_t>(width));
-    std::function<void(size_t)> next = [&](size_t slot) {
-      if (started == kCalls) return;
-      ++started;
-      calls[slot] = StartAllocate([&, slot] {
-        ++finished;
-        next(slot);
-      });
-    };
-    base::MonotonicTime start = clock_.Now();
-    for (size_t slot = 0; slot < calls.size(); ++slot)
-      next(slot);
-    base::Duration took = TimeUntil(start, [&] { return finished == kCalls; });
-    Row(fmt::format("Allocate, {} in flight", width),
-        fmt::format("{:.1f} k/s", kCalls / (Micros(took) / 1000)));
+  static void TimesRow(std::string_view what, const std::vector<Samples>& samples,
+                       std::string_view budget) {
+    std::vector<std::string> cells;
+    for (const Samples& each : samples)
+      cells.push_back(Times(each));
+    Row(fmt::format("{}, p50 / p99", what), cells, "", budget);
   }
 
   loop::EventLoop& loop_;
   const base::Clock& clock_;
-  const Options options_;
-  BenchKubelet kubelet_;
-  std::unique_ptr<process::Child> child_;
+  const Extent& extent_;
+  std::vector<std::unique_ptr<Subject>> subjects_;
 };
 
+void Round::Binaries() const {
+  Row("binary, stripped", Cells([](const Subject& subject) {
+        std::string copy = subject.plan().plugin_dir + "/../stripped";
+        std::filesystem::copy_file(subject.plan().binary, copy);
+        bool stripped = std::system(fmt::format("strip {}", copy).c_str()) == 0;
+        auto size = static_cast<double>(std::filesystem::file_size(copy));
+        std::filesystem::remove(copy);
+        return fmt::format("{:.2f} MB{}", size / 1e6, stripped ? "" : " (not stripped)");
+      }),
+      "", "≤ 3 MB");
+}
+
+void Round::Start() {
+  for (auto& subject : subjects_)
+    subject->Restart();
+  for (auto& subject : subjects_)
+    subject->AwaitLists();
+}
+
+void Round::Starts() {
+  TimesRow(
+      "start → Register received",
+      ByTurns(extent_.restarts, [](Subject& subject) { return std::optional(subject.Restart()); }),
+      "≤ 1/3 (1/5) of generic-device-plugin");
+  for (auto& subject : subjects_)
+    subject->AwaitLists();
+}
+
+void Round::Idle() {
+  loop_.RunUntil([] { return false; }, std::min<base::Duration>(extent_.idle, seconds(5)));
+  std::vector<int64_t> before;
+  for (auto& subject : subjects_)
+    before.push_back(ContextSwitches(subject->pid()));
+  loop_.RunUntil([] { return false; }, extent_.idle);
+  std::vector<std::string> wakeups;
+  double minutes = Micros(extent_.idle) / 60e6;
+  for (size_t s = 0; s < subjects_.size(); ++s) {
+    auto count = static_cast<double>(ContextSwitches(subjects_[s]->pid()) - before[s]);
+    wakeups.push_back(fmt::format("{:.0f}", count / minutes));
+  }
+  Row("idle RSS", Cells([](const Subject& subject) {
+        return fmt::format("{:.2f} MB", static_cast<double>(ResidentKiB(subject.pid())) / 1024);
+      }),
+      "", "≤ 3 MB (2)");
+  Row("threads",
+      Cells([](const Subject& subject) { return std::to_string(ThreadCount(subject.pid())); }), "",
+      "≤ 2 (1)");
+  Row("idle wake-ups a minute", wakeups, "", "≤ 2 (1)");
+  Row("libraries mapped", Cells([](const Subject& subject) {
+        return fmt::format("{:.1f} MB", static_cast<double>(LibraryBytes(subject.pid())) / 1e6);
+      }),
+      "", "");
+}
+
+void Round::KubeletRestarts(std::string_view what, std::string_view budget) {
+  TimesRow(what,
+           ByTurns(extent_.kubelet_restarts,
+                   [](Subject& subject) { return std::optional(subject.RestartKubelet()); }),
+           budget);
+}
+
+void Round::DevicesAppear(std::string_view what, std::string_view budget) {
+  std::vector<base::Duration> cpu(subjects_.size());
+  std::vector<Samples> samples = ByTurns(extent_.devices_added, [&](Subject& subject) {
+    std::optional<base::Duration> took;
+    if (subject.plan().device_dir.empty()) return took;
+    size_t s = 0;
+    while (subjects_[s].get() != &subject)
+      ++s;
+    base::Duration before = CpuTime(subject.pid());
+    took = subject.AddDevice();
+    // Whatever it does beside the list belongs to the change.
+    loop_.RunUntil([] { return false; }, milliseconds(300));
+    cpu[s] += CpuTime(subject.pid()) - before;
+    return took;
+  });
+  TimesRow(what, samples, budget);
+  std::vector<std::string> cells;
+  for (size_t s = 0; s < subjects_.size(); ++s)
+    cells.push_back(samples[s].empty() ? "–"
+                                       : Time(cpu[s] / static_cast<int64_t>(samples[s].size())));
+  Row(fmt::format("{}, CPU", what), cells, "", "");
+}
+
+void Round::Allocates(int width, std::string_view budget) {
+  constexpr int kBlocks = 20;
+  const int block = std::max(width, extent_.calls / kBlocks);
+  SocketFloor floor;
+  std::vector<Samples> samples(subjects_.size() + 1);
+  std::vector<base::Duration> took(subjects_.size() + 1);
+  std::vector<base::Duration> cpu(subjects_.size() + 1);
+  for (int b = 0; b < kBlocks; ++b) {
+    for (size_t s = 0; s < subjects_.size(); ++s) {
+      Subject& subject = *subjects_[s];
+      base::Duration before = CpuTime(subject.pid());
+      took[s] += subject.Allocate(block, width, width == 1 ? &samples[s] : nullptr);
+      cpu[s] += CpuTime(subject.pid()) - before;
+    }
+    base::Duration before = CpuTime(floor.pid());
+    base::MonotonicTime start = clock_.Now();
+    for (int i = 0; i < block; i += width) {
+      base::MonotonicTime began = clock_.Now();
+      floor.Exchange(width);
+      samples.back().push_back(clock_.Now() - began);
+    }
+    took.back() += clock_.Now() - start;
+    cpu.back() += CpuTime(floor.pid()) - before;
+  }
+  std::vector<std::string> speeds;
+  std::vector<std::string> costs;
+  for (size_t s = 0; s < took.size(); ++s) {
+    speeds.push_back(width == 1
+                         ? Times(samples[s])
+                         : fmt::format("{:.1f} k/s", block * kBlocks / (Micros(took[s]) / 1000)));
+    costs.push_back(fmt::format("{:.0f} µs", Micros(cpu[s]) / (block * kBlocks)));
+  }
+  std::string floor_speed = speeds.back();
+  std::string floor_cost = costs.back();
+  speeds.pop_back();
+  costs.pop_back();
+  Row(fmt::format("Allocate, {} in flight{}", width, width == 1 ? ", p50 / p99" : ""), speeds,
+      floor_speed, budget);
+  Row(fmt::format("Allocate, {} in flight, CPU a call", width), costs, floor_cost,
+      "≤ 0.25 × (0.2 ×) generic-device-plugin");
+}
+
+void Round::LoopLag(std::string_view what) const {
+  Row(fmt::format("longest turn of the loop, {}", what), Cells([](const Subject& subject) {
+        base::Duration lag = subject.TakeLoopLag();
+        return lag == base::Duration::zero() ? std::string("–") : Time(lag);
+      }),
+      "", "≤ 5 ms");
+}
+
 int Usage() {
-  fmt::print(stderr,
-             "usage: plugin_bench PLUGIN_DIR DEVICE_DIR|- RESOURCES -- PLUGIN [ARGUMENT...]\n"
-             "Makes PLUGIN_DIR/kubelet.sock, starts the plugin, and prints a table. A device node\n"
-             "is made in DEVICE_DIR to see how soon it is listed; - leaves that out.\n");
+  fmt::print(
+      stderr,
+      "usage: plugin_bench [--quick] TENOND GRPCPP_PLUGIN\n"
+      "Starts each plugin under a kubelet of its own, measures them by turns, and prints a\n"
+      "table. TENOND is static, and runs alone in an empty root. As root.\n"
+      "PEER_CMD: another plugin to measure beside them; {{dir}} in it is the device-plugin\n"
+      "directory, {{devices}} a directory in which device nodes appear. PEER_RESOURCES: how\n"
+      "many it registers (1).\n");
   return 2;
 }
 
-int Main(int argc, char** argv) {
-  if (argc < 6 || std::string_view(argv[4]) != "--") return Usage();
-  auto resources = base::ParseInt64(argv[3]);
-  if (!resources || *resources < 1) return Usage();
-  Options options{.plugin_dir = argv[1],
-                  .device_dir = std::string_view(argv[2]) == "-" ? "" : argv[2],
-                  .resources = static_cast<size_t>(*resources),
-                  .argv = std::vector<std::string>(argv + 5, argv + argc)};
+struct Programs {
+  std::string tenond;
+  std::string grpcpp;
+  std::string peer;
+  size_t peer_resources = 1;
+};
+
+void Measure(const Programs& programs, const Extent& extent) {
   base::SystemClock clock;
-  auto loop = loop::EventLoop::Create(clock);
-  TENON_CHECK(loop);
-  Bench(**loop, clock, std::move(options)).Run();
+  auto loop = *loop::EventLoop::Create(clock);
+  Workspace workspace;
+  {
+    std::vector<SubjectPlan> plans = {workspace.Tenond(programs.tenond, 0),
+                                      workspace.Grpcpp(programs.grpcpp, 0)};
+    if (!programs.peer.empty())
+      plans.push_back(workspace.Peer(programs.peer, programs.peer_resources));
+    Round small(*loop, clock, extent, std::move(plans));
+    small.Head();
+    small.Binaries();
+    small.Starts();
+    small.Idle();
+    small.KubeletRestarts("kubelet.sock → all lists received", "≤ 50 ms (20)");
+    small.DevicesAppear("8 devices, one appears → list received",
+                        "settle + ≤ 10 ms (3); settle 50 to 90 ms apart");
+    small.Allocates(1, "≤ 0.5 × (0.4 ×) generic-device-plugin");
+    small.Allocates(16, "≥ 1.8 × (2.5 ×) generic-device-plugin");
+    small.LoopLag("8 devices");
+  }
+  for (int devices : {1000, 10000}) {
+    Round large(
+        *loop, clock, extent,
+        {workspace.Tenond(programs.tenond, devices), workspace.Grpcpp(programs.grpcpp, devices)});
+    large.Start();
+    large.KubeletRestarts(fmt::format("kubelet.sock → list of {} received", devices),
+                          devices == 10000 ? "≤ 100 ms (20)" : "");
+    large.DevicesAppear(fmt::format("{} devices, one appears → list received", devices),
+                        devices == 1000 ? "CPU ≤ 300 µs (100)" : "");
+    large.LoopLag(fmt::format("{} devices", devices));
+  }
+}
+
+int Main(int argc, char** argv) {
+  std::vector<std::string> arguments(argv + 1, argv + argc);
+  bool quick = !arguments.empty() && arguments[0] == "--quick";
+  if (quick) arguments.erase(arguments.begin());
+  if (arguments.size() != 2) return Usage();
+  if (::geteuid() != 0) {
+    fmt::print(stderr, "plugin_bench: needs root, to make device nodes and an empty root\n");
+    return 1;
+  }
+  const char* peer = std::getenv("PEER_CMD");
+  const char* resources = std::getenv("PEER_RESOURCES");
+  Measure({.tenond = arguments[0],
+           .grpcpp = arguments[1],
+           .peer = peer != nullptr ? peer : "",
+           .peer_resources = static_cast<size_t>(
+               base::ParseInt64(resources != nullptr ? resources : "1").value_or(1))},
+          quick ? kQuick : Extent{});
   return 0;
 }
 
 }  // namespace
-}  // namespace tenon
+}  // namespace tenon::bench
 
 int main(int argc, char** argv) {
-  return tenon::Main(argc, argv);
+  return tenon::bench::Main(argc, argv);
 }
