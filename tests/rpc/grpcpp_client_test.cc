@@ -1,6 +1,7 @@
 // grpc++ calls our server.
 
 #include <gmock/gmock.h>
+#include <grpc/grpc.h>
 #include <grpcpp/generic/generic_stub.h>
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
@@ -22,6 +23,8 @@ using std::chrono::seconds;
 using ::testing::ElementsAre;
 
 struct GrpcppClientTest : ::testing::Test {
+  // Never undone: when a call was refused early, grpc++'s shutdown waits ten seconds for nothing.
+  static void SetUpTestSuite() { grpc_init(); }
   GrpcppClientTest() {
     server->AddUnary("/t.S/Echo", [](std::string_view request, std::unique_ptr<UnaryCall> call) {
       call->Reply(std::string(request));
@@ -36,8 +39,8 @@ struct GrpcppClientTest : ::testing::Test {
       stream = std::move(s);
     });
   }
-  std::shared_ptr<grpc::Channel> Connect(const std::string& authority = "") {
-    grpc::ChannelArguments arguments;
+  std::shared_ptr<grpc::Channel> Connect(const std::string& authority = "",
+                                         grpc::ChannelArguments arguments = {}) {
     arguments.SetMaxReceiveMessageSize(32 << 20);
     if (!authority.empty()) arguments.SetString(GRPC_ARG_DEFAULT_AUTHORITY, authority);
     // A channel of its own for each test, not one that grpc++ shares between them.
@@ -125,6 +128,32 @@ TEST_F(GrpcppClientTest, UnknownMethodsAreUnimplementedByName) {
   EXPECT_EQ("12 unknown method Nope for service t.S", Call("/t.S/Nope", "x"));
 }
 
+TEST_F(GrpcppClientTest, UnknownServicesAreUnimplementedByName) {
+  EXPECT_EQ("12 unknown service t.Other", Call("/t.Other/Echo", "x"));
+}
+
+TEST_F(GrpcppClientTest, MetadataOfEveryKindIsTaken) {
+  Unary call;
+  call.context.AddMetadata("x", "y");
+  call.context.AddMetadata("x", "y again");
+  call.context.AddMetadata("x-bin", std::string("\0\1\xff", 3));
+  call.context.AddMetadata("long", std::string(8000, 'v'));
+  Start(call, "/t.S/Echo", "hello");
+
+  EXPECT_TRUE(Run([&] { return call.done.load(); }));
+  EXPECT_EQ("OK hello", Ended(call));
+}
+
+TEST_F(GrpcppClientTest, MoreMetadataThanAllowedEndsTheCallOnly) {
+  Unary call;
+  call.context.AddMetadata("long", std::string(17000, 'v'));
+  Start(call, "/t.S/Echo", "hello");
+
+  EXPECT_TRUE(Run([&] { return call.done.load(); }));
+  EXPECT_EQ(grpc::StatusCode::RESOURCE_EXHAUSTED, call.status.error_code()) << Ended(call);
+  EXPECT_EQ("OK x", Call("/t.S/Echo", "x"));
+}
+
 TEST_F(GrpcppClientTest, LargeMessagesFlow) {
   std::string big(4 << 20, 'x');
   big.resize(big.size() - 1);
@@ -189,6 +218,109 @@ TEST_F(GrpcppClientTest, ManyCallsInFlightAreEachAnswered) {
   }
 }
 
+TEST_F(GrpcppClientTest, CallsBeyondTheLimitOfStreamsWaitForTheirTurn) {
+  server = *Server::Listen(*loop, log, dir / "few", {.max_streams = 2});
+  server->AddUnary("/t.S/Hang", [&](std::string_view, std::unique_ptr<UnaryCall> call) {
+    held.push_back(std::move(call));
+  });
+  grpc::ChannelArguments arguments;
+  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+  stub = grpc::GenericStub(grpc::CreateCustomChannel(
+      "unix:" + (dir / "few"), grpc::InsecureChannelCredentials(), arguments));
+  std::vector<std::unique_ptr<Unary>> calls;
+  for (int i = 0; i < 20; ++i) {
+    calls.push_back(std::make_unique<Unary>());
+    Start(*calls.back(), "/t.S/Hang", "");
+  }
+
+  size_t most = 0;
+  for (size_t answered = 0; answered < calls.size(); ++answered) {
+    ASSERT_TRUE(Run([&] { return !held.empty(); }));
+    most = std::max(most, held.size());
+    held.front()->Reply("");
+    held.erase(held.begin());
+  }
+
+  for (auto& call : calls) {
+    EXPECT_TRUE(Run([&] { return call->done.load(); }));
+    EXPECT_EQ("OK ", Ended(*call));
+  }
+  EXPECT_LE(most, 2U);
+}
+
+TEST_F(GrpcppClientTest, ItsKeepAliveIsAnswered) {
+  grpc::ChannelArguments arguments;
+  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, 20);
+  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 10000);
+  arguments.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
+  stub = grpc::GenericStub(Connect("", arguments));
+  Unary call;
+  Start(call, "/t.S/Hang", "");
+  ASSERT_TRUE(Run([&] { return !held.empty(); }));
+
+  // Some twenty pings; without an answer to the first there would be no second.
+  loop->RunUntil([] { return false; }, milliseconds(400));
+  held[0]->Reply("still here");
+
+  EXPECT_TRUE(Run([&] { return call.done.load(); }));
+  EXPECT_EQ("OK still here", Ended(call));
+}
+
+TEST_F(GrpcppClientTest, ADrainLetsTheCallInFlightEndAndRefusesTheNext) {
+  Unary call;
+  Start(call, "/t.S/Hang", "");
+  ASSERT_TRUE(Run([&] { return !held.empty(); }));
+  bool drained = false;
+  server->Drain(seconds(20), [&] { drained = true; });
+
+  Unary next;
+  next.context.set_deadline(std::chrono::system_clock::now() + seconds(20));
+  Start(next, "/t.S/Echo", "x");
+  EXPECT_TRUE(Run([&] { return next.done.load(); }));
+  EXPECT_EQ(grpc::StatusCode::UNAVAILABLE, next.status.error_code());
+  EXPECT_FALSE(drained);
+  held[0]->Reply("last words");
+
+  EXPECT_TRUE(Run([&] { return call.done.load() && drained; }));
+  EXPECT_EQ("OK last words", Ended(call));
+}
+
+TEST_F(GrpcppClientTest, FindsAServerThatHasBeenRestarted) {
+  EXPECT_EQ("OK one", Call("/t.S/Echo", "one"));
+  server.reset();
+  server = *Server::Listen(*loop, log, dir / "s", {});
+  server->AddUnary("/t.S/Echo", [](std::string_view request, std::unique_ptr<UnaryCall> call) {
+    call->Reply("again " + std::string(request));
+  });
+
+  // The first may still go to the old connection, whose end it has not seen.
+  std::string answer;
+  for (int i = 0; i < 5 && !answer.starts_with("OK"); ++i) {
+    Unary call;
+    call.context.set_wait_for_ready(true);
+    Start(call, "/t.S/Echo", "two");
+    ASSERT_TRUE(Run([&] { return call.done.load(); }));
+    answer = Ended(call);
+  }
+
+  EXPECT_EQ("OK again two", answer);
+}
+
+TEST_F(GrpcppClientTest, ACallMayBeCancelledAtAnyMoment) {
+  for (int moment = 0; moment < 60; ++moment) {
+    Unary call;
+    Start(call, moment % 2 == 0 ? "/t.S/Echo" : "/t.S/Hang", std::string(100000, 'x'));
+    for (int turn = 0; turn < moment / 2; ++turn)
+      loop->RunUntil([turned = false]() mutable { return std::exchange(turned, true); },
+                     milliseconds(1));
+    call.context.TryCancel();
+    ASSERT_TRUE(Run([&] { return call.done.load(); }));
+    held.clear();
+  }
+
+  EXPECT_EQ("OK x", Call("/t.S/Echo", "x"));
+}
+
 /// Reads a stream on grpc++'s threads.
 class Reader final : public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer> {
  public:
@@ -196,7 +328,7 @@ class Reader final : public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc::Byte
     std::lock_guard lock(mutex_);
     if (!ok) return;
     messages_.push_back(ToBytes(message_));
-    StartRead(&message_);
+    if (!paused_) StartRead(&message_);
   }
   void OnDone(const grpc::Status& status) override {
     std::lock_guard lock(mutex_);
@@ -217,6 +349,12 @@ class Reader final : public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc::Byte
     return end_;
   }
   void Cancel() { context_.TryCancel(); }
+  /// Reads one message more and then none until Resume().
+  void Pause() { paused_ = true; }
+  void Resume() {
+    paused_ = false;
+    StartRead(&message_);
+  }
 
  private:
   grpc::ClientContext context_;
@@ -225,6 +363,7 @@ class Reader final : public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc::Byte
   std::mutex mutex_;
   std::vector<std::string> messages_;
   std::string end_;
+  std::atomic<bool> paused_ = false;
 };
 
 struct GrpcppStreamTest : GrpcppClientTest {
@@ -276,6 +415,34 @@ TEST_F(GrpcppStreamTest, ADrainEndsTheStream) {
 
   EXPECT_TRUE(Run([&] { return drained && !reader.end().empty(); }));
   EXPECT_EQ("14 the server is shutting down", reader.end());
+}
+
+TEST_F(GrpcppStreamTest, AStreamMayEndWithoutAnyMessage) {
+  Open();
+
+  stream->Finish({});
+
+  EXPECT_TRUE(Run([&] { return !reader.end().empty(); }));
+  EXPECT_THAT(reader.messages(), ElementsAre());
+  EXPECT_EQ("0 ", reader.end());
+}
+
+TEST_F(GrpcppStreamTest, AReaderWhoStopsHoldsBackTheWriteAndGoesOnWhereHeStopped) {
+  Open();
+  reader.Pause();
+  Write("one");
+  ASSERT_TRUE(Run([&] { return reader.messages().size() == 1; }));
+  bool written = false;
+
+  // More than all windows and buffers between here and there.
+  const std::string large(12 << 20, 'x');
+  stream->Write(std::make_shared<const std::string>(large), [&] { written = true; });
+  loop->RunUntil([&] { return written; }, milliseconds(100));
+  EXPECT_FALSE(written);
+  reader.Resume();
+
+  EXPECT_TRUE(Run([&] { return written && reader.messages().size() == 2; }));
+  EXPECT_TRUE(reader.messages()[1] == large);
 }
 
 }  // namespace
