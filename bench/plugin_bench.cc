@@ -66,15 +66,17 @@ constexpr Extent kQuick = {.restarts = 2,
 /// The plugins of one case, measured by turns so that all of them see the same machine.
 class Round final {
  public:
-  Round(loop::EventLoop& loop, const base::Clock& clock, const Extent& extent,
+  /// The table has `columns` of plugins; those that are not in this round stay empty.
+  Round(loop::EventLoop& loop, const base::Clock& clock, const Extent& extent, size_t columns,
         std::vector<SubjectPlan> plans)
-      : loop_(loop), clock_(clock), extent_(extent) {
+      : loop_(loop), clock_(clock), extent_(extent), columns_(columns) {
     for (SubjectPlan& plan : plans)
       subjects_.push_back(std::make_unique<Subject>(loop, clock, std::move(plan)));
   }
 
-  static void Row(std::string_view what, const std::vector<std::string>& cells,
-                  std::string_view floor, std::string_view budget) {
+  void Row(std::string_view what, std::vector<std::string> cells, std::string_view floor,
+           std::string_view budget) const {
+    cells.resize(columns_, "–");
     fmt::print("| {} |", what);
     for (const std::string& cell : cells)
       fmt::print(" {} |", cell);
@@ -123,8 +125,8 @@ class Round final {
       }
     return samples;
   }
-  static void TimesRow(std::string_view what, const std::vector<Samples>& samples,
-                       std::string_view budget) {
+  void TimesRow(std::string_view what, const std::vector<Samples>& samples,
+                std::string_view budget) const {
     std::vector<std::string> cells;
     for (const Samples& each : samples)
       cells.push_back(Times(each));
@@ -134,6 +136,7 @@ class Round final {
   loop::EventLoop& loop_;
   const base::Clock& clock_;
   const Extent& extent_;
+  const size_t columns_;
   std::vector<std::unique_ptr<Subject>> subjects_;
 };
 
@@ -290,38 +293,43 @@ struct Programs {
   size_t peer_resources = 1;
 };
 
+void MeasureSmall(Round round) {
+  round.Head();
+  round.Binaries();
+  round.Starts();
+  round.Idle();
+  round.KubeletRestarts("kubelet.sock → all lists received", "≤ 50 ms (20)");
+  round.DevicesAppear("8 devices, one appears → list received",
+                      "settle + ≤ 10 ms (3); settle 50 to 90 ms apart");
+  round.Allocates(1, "≤ 0.5 × (0.4 ×) generic-device-plugin");
+  round.Allocates(16, "≥ 1.8 × (2.5 ×) generic-device-plugin");
+  round.LoopLag("8 devices");
+}
+
+void MeasureLarge(Round round, int devices) {
+  round.Start();
+  round.KubeletRestarts(fmt::format("kubelet.sock → list of {} received", devices),
+                        devices == 10000 ? "≤ 100 ms (20)" : "");
+  round.DevicesAppear(fmt::format("{} devices, one appears → list received", devices),
+                      devices == 1000 ? "CPU ≤ 300 µs (100)" : "");
+  round.LoopLag(fmt::format("{} devices", devices));
+}
+
 void Measure(const Programs& programs, const Extent& extent) {
   base::SystemClock clock;
   auto loop = *loop::EventLoop::Create(clock);
   Workspace workspace;
-  {
-    std::vector<SubjectPlan> plans = {workspace.Tenond(programs.tenond, 0),
-                                      workspace.Grpcpp(programs.grpcpp, 0)};
-    if (!programs.peer.empty())
-      plans.push_back(workspace.Peer(programs.peer, programs.peer_resources));
-    Round small(*loop, clock, extent, std::move(plans));
-    small.Head();
-    small.Binaries();
-    small.Starts();
-    small.Idle();
-    small.KubeletRestarts("kubelet.sock → all lists received", "≤ 50 ms (20)");
-    small.DevicesAppear("8 devices, one appears → list received",
-                        "settle + ≤ 10 ms (3); settle 50 to 90 ms apart");
-    small.Allocates(1, "≤ 0.5 × (0.4 ×) generic-device-plugin");
-    small.Allocates(16, "≥ 1.8 × (2.5 ×) generic-device-plugin");
-    small.LoopLag("8 devices");
-  }
-  for (int devices : {1000, 10000}) {
-    Round large(
-        *loop, clock, extent,
-        {workspace.Tenond(programs.tenond, devices), workspace.Grpcpp(programs.grpcpp, devices)});
-    large.Start();
-    large.KubeletRestarts(fmt::format("kubelet.sock → list of {} received", devices),
-                          devices == 10000 ? "≤ 100 ms (20)" : "");
-    large.DevicesAppear(fmt::format("{} devices, one appears → list received", devices),
-                        devices == 1000 ? "CPU ≤ 300 µs (100)" : "");
-    large.LoopLag(fmt::format("{} devices", devices));
-  }
+  std::vector<SubjectPlan> plans = {workspace.Tenond(programs.tenond, 0),
+                                    workspace.Grpcpp(programs.grpcpp, 0)};
+  if (!programs.peer.empty())
+    plans.push_back(workspace.Peer(programs.peer, programs.peer_resources));
+  const size_t columns = plans.size();
+  MeasureSmall(Round(*loop, clock, extent, columns, std::move(plans)));
+  for (int devices : {1000, 10000})
+    MeasureLarge(Round(*loop, clock, extent, columns,
+                       {workspace.Tenond(programs.tenond, devices),
+                        workspace.Grpcpp(programs.grpcpp, devices)}),
+                 devices);
 }
 
 int Main(int argc, char** argv) {

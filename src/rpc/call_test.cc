@@ -24,7 +24,7 @@ struct CallTest : ::testing::Test {
       call->Reply(std::string(request));
     });
   }
-  bool Run(const std::function<bool()>& done) { return loop->RunUntil(done, seconds(20)); }
+  bool Run(const std::function<bool()>& done) { return loop->RunUntil(done, seconds(60)); }
   void Turns(int count) {
     for (int i = 0; i < count; ++i)
       loop->RunUntil([turned = false]() mutable { return std::exchange(turned, true); },
@@ -32,7 +32,7 @@ struct CallTest : ::testing::Test {
   }
   /// The rendered end of a unary call, followed by its response.
   std::string Call(std::string_view method, std::string request,
-                   base::Duration deadline = seconds(10)) {
+                   base::Duration deadline = seconds(60)) {
     std::string result;
     auto call = channel->Unary(method, std::move(request), deadline,
                                [&](const Status& status, const std::string& response) {
