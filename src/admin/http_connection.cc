@@ -119,7 +119,7 @@ void HttpConnection::Advance() {
 
 void HttpConnection::OnHead() {
   const HttpRequest& request = reader_->request();
-  if (auto refusal = Refusal(request)) return Refuse(*std::move(refusal));
+  if (auto refusal = Refusal(request)) return Refuse(*refusal);
   match_ = environment_.router.Find(request);
   if (match_.route == nullptr) {
     Refuse(match_.allowed.empty() ? ErrorResponse(404, "there is nothing at " + request.path)
@@ -158,7 +158,7 @@ void HttpConnection::Dispatch() {
   route(request, Responder(link_));
 }
 
-void HttpConnection::Answer(HttpResponse response) {
+void HttpConnection::Answer(const HttpResponse& response) {
   TENON_CHECK(state_ == State::kAnswering);
   link_->connection = nullptr;
   link_.reset();
@@ -167,7 +167,7 @@ void HttpConnection::Answer(HttpResponse response) {
   Queue(response);
 }
 
-void HttpConnection::Refuse(HttpResponse response) {
+void HttpConnection::Refuse(const HttpResponse& response) {
   // What is left of the request cannot be told from the next one.
   keep_alive_ = false;
   state_ = State::kWriting;

@@ -42,7 +42,7 @@ class HttpConnection final {
   Result<void> Start();
 
   /// Writes the answer to the request in hand. Requires: a request is in hand.
-  void Answer(HttpResponse response);
+  void Answer(const HttpResponse& response);
 
   void Close();
   bool closed() const { return state_ == State::kClosed; }
@@ -65,7 +65,7 @@ class HttpConnection final {
   void OnHead();
   std::optional<HttpResponse> Refusal(const HttpRequest& request) const;
   void Dispatch();
-  void Refuse(HttpResponse response);
+  void Refuse(const HttpResponse& response);
   void Queue(const HttpResponse& response);
   void Flush();
   void OnAnswerWritten();

@@ -108,10 +108,10 @@ Responder::~Responder() {
   if (link_) Send(ErrorResponse(500, "the request was given up without an answer"));
 }
 
-void Responder::Send(HttpResponse response) {
+void Responder::Send(const HttpResponse& response) {
   TENON_CHECK(link_ != nullptr);
   std::shared_ptr<Link> link = std::move(link_);
-  if (link->connection != nullptr) link->connection->Answer(std::move(response));
+  if (link->connection != nullptr) link->connection->Answer(response);
 }
 
 bool Responder::wanted() const {

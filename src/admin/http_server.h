@@ -28,7 +28,7 @@ class Responder final {
   ~Responder();
 
   /// Requires: first call.
-  void Send(HttpResponse response);
+  void Send(const HttpResponse& response);
   /// Whether somebody still waits for the answer.
   bool wanted() const;
 

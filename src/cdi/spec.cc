@@ -95,13 +95,18 @@ class SpecReader final {
     TENON_TRY_VOID(ReadEach(value, "deviceNodes", &SpecReader::ReadDeviceNode, out.device_nodes));
     TENON_TRY_VOID(ReadEach(value, "mounts", &SpecReader::ReadMount, out.mounts));
     TENON_TRY_VOID(ReadEach(value, "hooks", &SpecReader::ReadHook, out.hooks));
-    TENON_TRY(const auto* gids, List(value, "additionalGids"));
+    TENON_TRY_VOID(ReadGids(value, out.additional_gids));
+    return out;
+  }
+
+  Result<void> ReadGids(const Value& edits, std::vector<int64_t>& out) const {
+    TENON_TRY(const auto* gids, List(edits, "additionalGids"));
     for (const Value& gid : *gids) {
       const auto number = gid.AsInt();
       if (!number || *number < 0) return At(gid, "additionalGids must be a list of numbers");
-      out.additional_gids.push_back(*number);
+      out.push_back(*number);
     }
-    return out;
+    return {};
   }
 
   Result<DeviceNodeEdit> ReadDeviceNode(const Value& value) const {
@@ -184,9 +189,9 @@ class SpecReader final {
 
   /// The items of a list; none where there is no such key.
   Result<const std::vector<Value>*> List(const Value& object, std::string_view key) const {
-    static const std::vector<Value> kNone;
+    static const std::vector<Value> none;
     const Value* value = object.Find(key);
-    if (value == nullptr || value->is_null()) return &kNone;
+    if (value == nullptr || value->is_null()) return &none;
     if (!value->is_array()) return At(*value, std::string(key) + " must be a list");
     return &value->items();
   }

@@ -94,22 +94,23 @@ class ObjectReader final {
                       const std::function<Result<void>(const Value&)>& read,
                       size_t& objects) const {
     const std::string found = TextAt(object, {"kind"});
-    if (found.ends_with("List")) {
-      // kubectl leaves the kind out of the items of a typed list.
-      for (const Value& item : ItemsAt(object, {"items"})) {
-        if (item.Find("kind") != nullptr) {
-          TENON_TRY_VOID(EachIn(item, kind, read, objects));
-          continue;
-        }
-        ++objects;
-        TENON_TRY_VOID(read(item));
-      }
-      return {};
-    }
+    if (found.ends_with("List")) return EachOf(ItemsAt(object, {"items"}), kind, read, objects);
     if (found != kind)
       return At(object, "kind must be " + std::string(kind) + " or a list of them");
     ++objects;
     return read(object);
+  }
+
+  Result<void> EachOf(const std::vector<Value>& items, std::string_view kind,
+                      const std::function<Result<void>(const Value&)>& read,
+                      size_t& objects) const {
+    for (const Value& item : items) {
+      // kubectl leaves the kind out of the items of a typed list.
+      const bool is_typed = item.Find("kind") != nullptr;
+      if (!is_typed) ++objects;
+      TENON_TRY_VOID(is_typed ? EachIn(item, kind, read, objects) : read(item));
+    }
+    return {};
   }
 
   /// The requests of a container, and the limits of what it does not request.
@@ -144,9 +145,9 @@ class ObjectReader final {
   }
   static const std::vector<Value>& ItemsAt(const Value& value,
                                            std::initializer_list<std::string_view> keys) {
-    static const std::vector<Value> kNone;
+    static const std::vector<Value> none;
     const Value* found = value.At(keys);
-    return found ? found->items() : kNone;
+    return found ? found->items() : none;
   }
   Error At(const Value& value, const std::string& why) const {
     return {Code::kInvalidArgument, PlaceText(name_, value.mark()) + ": " + why};
