@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
-"""Fails when a document names a file of this repository that is not there.
+"""Fails when a document names a file of this repository that is not there, or an example is not what
+docs/config.schema.json says.
 
 In docs/architecture.md every `path/like/this.cc` in backticks counts, relative to src/ or to the
 root; in all documents every relative link target does.
 """
+import json
 import pathlib
 import re
 import sys
@@ -26,8 +28,22 @@ def missing():
                     yield f"{page.relative_to(ROOT)}:{no}: {target} does not exist"
 
 
+def unlike_schema():
+    schema = json.loads((ROOT / "docs/config.schema.json").read_text())
+    try:
+        import jsonschema
+        import yaml
+    except ImportError as error:
+        print(f"examples are not compared with the schema: {error}")
+        return
+    validator = jsonschema.Draft7Validator(schema)
+    for example in ROOT.glob("examples/config/*.yaml"):
+        for error in validator.iter_errors(yaml.safe_load(example.read_text())):
+            yield f"{example.relative_to(ROOT)}: {error.json_path}: {error.message}"
+
+
 def main():
-    bad = list(missing())
+    bad = [*missing(), *unlike_schema()]
     print("\n".join(bad) or "documents name only files that exist")
     return bool(bad)
 

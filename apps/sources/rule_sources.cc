@@ -3,9 +3,93 @@
 #include <utility>
 #include <variant>
 
+#include "discovery/group_scanner.h"
+#include "discovery/path_scanner.h"
+#include "discovery/pci_scanner.h"
+#include "discovery/sysfs_scanner.h"
+#include "discovery/usb_scanner.h"
 #include "discovery/virtual_source.h"
 
 namespace tenon {
+namespace {
+
+using Prefixes = std::vector<std::string>;
+
+discovery::NodeOptions Nodes(const config::NodeRule& rule, const Prefixes& allowed_prefixes) {
+  return {.container_paths = rule.mount_paths,
+          .permissions = rule.permissions,
+          .mount = rule.mount,
+          .read_only = rule.read_only,
+          .shared = rule.shared,
+          .trust = {allowed_prefixes, rule.unsafe}};
+}
+
+std::unique_ptr<discovery::Scanner> MakeScanner(const config::PathRule& rule,
+                                                discovery::NodeOptions nodes) {
+  return std::make_unique<discovery::PathScanner>(
+      discovery::PathOptions{.path = rule.path, .nodes = std::move(nodes)});
+}
+
+std::unique_ptr<discovery::Scanner> MakeScanner(const config::UsbRule& rule,
+                                                discovery::NodeOptions nodes) {
+  discovery::UsbOptions options{.subsystems = rule.subsystems, .nodes = std::move(nodes)};
+  for (const config::UsbMatch& match : rule.any_of)
+    options.any_of.push_back({.vendor = match.vendor,
+                              .product = match.product,
+                              .serial = match.serial,
+                              .port = match.port,
+                              .device_class = match.device_class,
+                              .interface = match.interface});
+  return std::make_unique<discovery::UsbScanner>(std::move(options));
+}
+
+std::unique_ptr<discovery::Scanner> MakeScanner(const config::PciRule& rule,
+                                                discovery::NodeOptions nodes) {
+  discovery::PciOptions options{
+      .subsystems = rule.subsystems, .vfio = rule.vfio, .nodes = std::move(nodes)};
+  for (const config::PciMatch& match : rule.any_of)
+    options.any_of.push_back({.vendor = match.vendor,
+                              .device = match.device,
+                              .address = match.address,
+                              .driver = match.driver,
+                              .pci_class = match.pci_class,
+                              .physical_function = match.physical_function,
+                              .is_virtual = match.is_virtual});
+  return std::make_unique<discovery::PciScanner>(std::move(options));
+}
+
+std::unique_ptr<discovery::Scanner> MakeScanner(const config::SysfsRule& rule,
+                                                discovery::NodeOptions nodes) {
+  return std::make_unique<discovery::SysfsScanner>(discovery::SysfsOptions{
+      .selector = {.subsystem = rule.subsystem, .name = rule.name, .attributes = rule.attributes},
+      .together = rule.together,
+      .nodes = std::move(nodes)});
+}
+
+/// A virtual rule is a source of its own and never part of a group.
+std::unique_ptr<discovery::Scanner> MakeScanner(const config::VirtualRule&,
+                                                discovery::NodeOptions) {
+  return nullptr;
+}
+
+std::unique_ptr<discovery::Scanner> MakeScanner(const config::Member& member,
+                                                const Prefixes& allowed_prefixes) {
+  return std::visit(
+      [&](const auto& rule) { return MakeScanner(rule, Nodes(member.nodes, allowed_prefixes)); },
+      member.source);
+}
+
+std::unique_ptr<discovery::Scanner> MakeScanner(const config::DeviceRule& rule,
+                                                const Prefixes& allowed_prefixes) {
+  if (!rule.group) return MakeScanner(rule.members.front(), allowed_prefixes);
+  std::vector<discovery::GroupMember> members;
+  for (const config::Member& member : rule.members)
+    members.push_back({MakeScanner(member, allowed_prefixes), member.optional,
+                       static_cast<size_t>(member.limit)});
+  return std::make_unique<discovery::GroupScanner>(std::move(members));
+}
+
+}  // namespace
 
 std::vector<std::unique_ptr<discovery::Source>> MakeSources(
     const discovery::Surroundings& surroundings, const config::ResourceConfig& resource,
@@ -13,17 +97,16 @@ std::vector<std::unique_ptr<discovery::Source>> MakeSources(
   std::vector<std::unique_ptr<discovery::Source>> sources;
   int counters = 0;
   for (const config::DeviceRule& rule : resource.devices) {
-    if (const auto* path = std::get_if<config::PathRule>(&rule.source)) {
-      sources.push_back(std::make_unique<discovery::PathSource>(
-          surroundings, discovery::PathOptions{.path = path->path,
-                                               .container_path = path->mount_path,
-                                               .permissions = path->permissions,
-                                               .trust = {allowed_prefixes, path->unsafe}}));
-    } else {
+    if (const auto* counter = std::get_if<config::VirtualRule>(&rule.members.front().source)) {
       // "v-0" for the first rule, "v2-0" for the second: docs/ids.md.
       sources.push_back(std::make_unique<discovery::VirtualSource>(discovery::VirtualOptions{
-          .count = std::get<config::VirtualRule>(rule.source).count,
-          .prefix = ++counters == 1 ? "v" : "v" + std::to_string(counters)}));
+          .count = counter->count,
+          .prefix = ++counters == 1 ? "v" : "v" + std::to_string(counters),
+          .env = counter->env,
+          .annotations = counter->annotations}));
+    } else {
+      sources.push_back(std::make_unique<discovery::ScanningSource>(
+          surroundings, MakeScanner(rule, allowed_prefixes)));
     }
   }
   return sources;

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "config/config.h"
-#include "discovery/path_source.h"
+#include "discovery/scanning_source.h"
 #include "discovery/source.h"
 
 namespace tenon {

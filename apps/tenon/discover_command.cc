@@ -39,10 +39,41 @@ class SkippedMatches final : public base::Log {
   Value matches_ = Value::Array();
 };
 
+std::string MemberText(const config::Member& member) {
+  struct Describe {
+    std::string operator()(const config::PathRule& rule) const { return "path " + rule.pattern; }
+    std::string operator()(const config::UsbRule& rule) const {
+      const config::UsbMatch& match = rule.any_of.front();
+      std::string text = "usb " + match.vendor;
+      if (!match.product.empty()) text += ":" + match.product;
+      for (const std::string* part : {&match.serial, &match.port})
+        if (!part->empty()) text += " " + base::EscapeForLine(*part);
+      return rule.any_of.size() > 1 ? text + " ..." : text;
+    }
+    std::string operator()(const config::PciRule& rule) const {
+      const config::PciMatch& match = rule.any_of.front();
+      std::string text = "pci " + match.vendor;
+      if (!match.device.empty()) text += ":" + match.device;
+      for (const std::string* part : {&match.address, &match.pci_class, &match.driver})
+        if (!part->empty()) text += " " + *part;
+      return rule.any_of.size() > 1 ? text + " ..." : text;
+    }
+    std::string operator()(const config::SysfsRule& rule) const {
+      return "sysfs " + rule.subsystem + (rule.name.empty() ? "" : " " + rule.name);
+    }
+    std::string operator()(const config::VirtualRule& rule) const {
+      return "virtual " + std::to_string(rule.count);
+    }
+  };
+  return std::visit(Describe{}, member.source);
+}
+
 std::string RuleText(const config::DeviceRule& rule) {
-  if (const auto* path = std::get_if<config::PathRule>(&rule.source))
-    return "path " + path->pattern;
-  return "virtual " + std::to_string(std::get<config::VirtualRule>(rule.source).count);
+  if (!rule.group) return MemberText(rule.members.front());
+  std::string text = "all of";
+  for (const config::Member& member : rule.members)
+    text += (&member == &rule.members.front() ? " " : ", ") + MemberText(member);
+  return text;
 }
 
 Value ToValue(const discovery::FoundDevice& device) {

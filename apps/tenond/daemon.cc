@@ -33,12 +33,19 @@ Result<void> Daemon::Start(const config::Config& config) {
     file_watch_ = *std::move(watch);
   else
     log_.Warning("polling instead of waiting for changes", {{"error", watch.error().message()}});
+  if (auto uevents = host::UeventSocket::Open(*loop_); uevents)
+    uevents_ = *std::move(uevents);
+  else
+    log_.Warning("no events from the kernel, looking for USB and PCI devices every few seconds",
+                 {{"error", uevents.error().message()}});
   TENON_TRY(std::string token, plugin::NewProcessToken());
   directory_ = std::make_unique<plugin::PluginDirectory>(
       plugin::PluginDirectory::Options{}, loop_->timers(), file_watch_.get(), options_.plugin_dir);
   const plugin_service::ServiceContext context{*loop_, clock_, log_, metrics_};
   resources_ = std::make_unique<ResourceSet>(
-      context, ResourceSet::Surroundings{*host_, file_watch_.get(), *directory_, events_},
+      context,
+      ResourceSet::Surroundings{*host_, file_watch_.get(), uevents_.get(), *directory_, events_,
+                                options_.pod_resources},
       std::move(token), options_.allow_paths);
   control_ =
       std::make_unique<ControlApi>(context, facts_, *resources_, events_, options_.pod_resources);

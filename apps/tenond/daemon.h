@@ -11,6 +11,7 @@
 #include "device/event_ring.h"
 #include "host/file_watch.h"
 #include "host/host.h"
+#include "host/uevent_socket.h"
 #include "loop/event_loop.h"
 #include "loop/signal_watch.h"
 #include "plugin/plugin_directory.h"
@@ -58,6 +59,7 @@ class Daemon final {
   std::unique_ptr<loop::SignalWatch> signals_;
   std::unique_ptr<host::Host> host_;
   std::unique_ptr<host::FileWatch> file_watch_;  ///< Null where inotify cannot be had.
+  std::unique_ptr<host::UeventSocket> uevents_;  ///< Null where the kernel's events cannot be had.
   std::unique_ptr<plugin::PluginDirectory> directory_;
   std::unique_ptr<ResourceSet> resources_;
   std::unique_ptr<ControlApi> control_;

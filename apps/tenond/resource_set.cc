@@ -3,8 +3,11 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/strings.h"
+#include "checkpoint/checkpoint.h"
 #include "discovery/resolve.h"
 #include "policy/preferred.h"
+#include "policy/replicas.h"
 #include "sources/rule_sources.h"
 
 namespace tenon::tenond {
@@ -29,18 +32,52 @@ ResourceSet::ResourceSet(const plugin_service::ServiceContext& context,
       surroundings_(surroundings),
       process_token_(std::move(process_token)),
       allow_paths_(std::move(allow_paths)),
+      held_(
+          context.loop, surroundings.host, context.log,
+          {.checkpoint = base::JoinPath(surroundings.directory.path(), checkpoint::kFileName),
+           .pod_resources = surroundings.pod_resources},
+          [this](const std::string& resource, const std::string& id) {
+            return BaseId(resource, id);
+          },
+          [this](std::vector<discovery::Holding> holdings) {
+            inventory_.SetHoldings(std::move(holdings));
+          }),
       inventory_(context.clock, context.log, surroundings.events,
                  [this](const std::string& resource, const DeviceSetPtr& devices) {
-                   auto plugin = plugins_.find(resource);
-                   if (plugin != plugins_.end()) plugin->second->Publish(devices);
+                   Publish(resource, devices);
                  }) {}
+
+void ResourceSet::Publish(const std::string& resource, const DeviceSetPtr& devices) {
+  auto plugin = plugins_.find(resource);
+  if (plugin == plugins_.end() || devices == nullptr) return;
+  plugin->second->Publish(policy::Replicate(devices, TermsOf(resource).share));
+  held_.SetMatters(inventory_.holdings_matter());
+}
+
+std::string ResourceSet::BaseId(const std::string& resource, const std::string& id) const {
+  return TermsOf(resource).share > 1 ? std::string(policy::ReplicaOf(id)) : id;
+}
+
+ResourceSet::Terms ResourceSet::TermsOf(const std::string& resource) const {
+  auto terms = terms_.find(resource);
+  return terms == terms_.end() ? Terms{} : terms->second;
+}
 
 void ResourceSet::Apply(const config::Config& config) {
   std::set<std::string> wanted;
+  std::vector<std::string> order;
+  std::vector<std::string> reshared;
   std::vector<ResourcePlugin*> added;
   for (const config::ResourceConfig& resource : config.resources) {
     const std::string& name = resource.name.text();
     wanted.insert(name);
+    order.push_back(name);
+    const bool shared = resource.share > 1;
+    const Terms terms{resource.share,
+                      resource.prefer.value_or(shared ? policy::Preference::kSpread
+                                                      : policy::Preference::kInOrder)};
+    if (terms_[name].share != terms.share) reshared.push_back(name);
+    terms_[name] = terms;
     if (plugins_.contains(name)) continue;
     // The metrics of a resource belong to one plugin at a time.
     std::erase_if(leaving_, [&name](const Leaving& leaving) { return leaving.name == name; });
@@ -50,9 +87,14 @@ void ResourceSet::Apply(const config::Config& config) {
     auto at = next++;
     if (wanted.contains(at->first)) continue;
     Retire(at->first, std::move(at->second));
+    terms_.erase(at->first);
     plugins_.erase(at);
   }
-  inventory_.Replace(MakeAllSources(config));
+  // Before anything is offered, as an id may have changed while a pod holds the device.
+  held_.ReadCheckpoint();
+  inventory_.Replace(MakeAllSources(config), std::move(order));
+  for (const std::string& name : reshared)
+    Publish(name, inventory_.devices(name));
   for (ResourcePlugin* plugin : added)
     plugin->Start();
 }
@@ -62,8 +104,10 @@ std::unique_ptr<ResourcePlugin> ResourceSet::MakePlugin(const ResourceName& reso
   hooks.resolve = [this, name = resource.text()](const Device& device) {
     return Resolve(name, device);
   };
-  hooks.preferred = [](const DeviceSet&, const api::PreferredRequest& request) {
-    return policy::PreferInOrder(request);
+  hooks.preferred = [this, name = resource.text()](const DeviceSet& devices,
+                                                   const api::PreferredRequest& request) {
+    const Terms terms = TermsOf(name);
+    return policy::Prefer(terms.prefer, devices, terms.share > 1, request);
   };
   return std::make_unique<ResourcePlugin>(
       context_, surroundings_.directory, surroundings_.events,
@@ -75,26 +119,45 @@ std::unique_ptr<ResourcePlugin> ResourceSet::MakePlugin(const ResourceName& reso
 
 discovery::SourcesByResource ResourceSet::MakeAllSources(const config::Config& config) const {
   const discovery::Surroundings surroundings{surroundings_.host, surroundings_.file_watch,
-                                             context_.loop.timers(), context_.log};
+                                             context_.loop.timers(), context_.log,
+                                             surroundings_.uevents};
   discovery::SourcesByResource sources;
   for (const config::ResourceConfig& resource : config.resources)
     sources[resource.name.text()] = MakeSources(surroundings, resource, allow_paths_);
   return sources;
 }
 
-Result<ContainerAllocation> ResourceSet::Resolve(const std::string& resource,
-                                                 const Device& device) const {
-  const discovery::FoundDevice* found = inventory_.Find(resource, device.id.value);
+const discovery::FoundDevice* ResourceSet::Find(const std::string& resource,
+                                                std::string_view id) const {
+  return inventory_.Find(resource, BaseId(resource, std::string(id)));
+}
+
+Result<plugin::DeviceParts> ResourceSet::Resolve(const std::string& resource,
+                                                 const Device& device) {
+  const discovery::FoundDevice* found = Find(resource, device.id.value);
   if (found == nullptr) return Error(Code::kNotFound, "it has just been taken away");
-  ContainerAllocation allocation;
+  plugin::DeviceParts parts;
+  std::set<std::string> numbers;
   for (const discovery::FoundPath& path : found->paths) {
     TENON_TRY(discovery::ResolvedNode resolved,
               discovery::ResolveDeviceNode(surroundings_.host, path, {allow_paths_, path.unsafe}));
     if (!resolved.change.empty())
       context_.log.Warning(resolved.change, {{"resource", resource}, {"path", path.host_path}});
-    allocation.device_nodes.push_back(std::move(resolved.node));
+    if (!path.mount && !path.shared) numbers.insert(discovery::DeviceNumber(path));
+    if (path.mount)
+      parts.allocation.mounts.push_back({.container_path = resolved.node.container_path,
+                                         .host_path = resolved.node.host_path,
+                                         .read_only = path.read_only});
+    else
+      parts.allocation.device_nodes.push_back(std::move(resolved.node));
   }
-  return allocation;
+  parts.allocation.env = found->env;
+  parts.allocation.annotations = found->annotations;
+  parts.env_lists = found->env_lists;
+  const discovery::Holding holding{resource, {found->id.value}, std::move(numbers), "a pod"};
+  held_.OnAllocated(holding);
+  inventory_.AddHolding(holding);
+  return parts;
 }
 
 void ResourceSet::Retire(const std::string& name, std::unique_ptr<ResourcePlugin> plugin) {

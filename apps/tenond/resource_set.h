@@ -6,6 +6,7 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "config/config.h"
@@ -13,9 +14,12 @@
 #include "discovery/inventory.h"
 #include "host/file_watch.h"
 #include "host/host.h"
+#include "host/uevent_socket.h"
 #include "plugin/plugin_directory.h"
 #include "plugin_service/resource_plugin.h"
 #include "plugin_service/service_context.h"
+#include "policy/preferred.h"
+#include "tenond/held_book.h"
 
 namespace tenon::tenond {
 
@@ -28,8 +32,10 @@ class ResourceSet final {
   struct Surroundings {
     host::Host& host;
     host::FileWatch* file_watch;  ///< Null where inotify cannot be had.
+    host::UeventSocket* uevents;  ///< Null where the kernel's events cannot be had.
     plugin::PluginDirectory& directory;
     EventRing& events;
+    std::string pod_resources;  ///< The kubelet's socket that tells who holds what.
   };
 
   ResourceSet(const plugin_service::ServiceContext& context, const Surroundings& surroundings,
@@ -46,7 +52,9 @@ class ResourceSet final {
   void Drain(base::Duration limit, std::function<void()> done);
 
   const Plugins& plugins() const { return plugins_; }
-  const discovery::Inventory& inventory() const { return inventory_; }
+  /// What an offered device, maybe a replica, is made of; null for one that is not known. Valid
+  /// until the resource changes.
+  const discovery::FoundDevice* Find(const std::string& resource, std::string_view id) const;
   /// "example.com/serial: waiting for the kubelet: …" for each resource that no pod can get.
   std::vector<std::string> NotReady() const;
 
@@ -58,19 +66,33 @@ class ResourceSet final {
     loop::TimerHandle gone;
   };
 
+  /// What the configuration says about a resource beside its devices.
+  struct Terms {
+    int64_t share = 1;
+    policy::Preference prefer = policy::Preference::kInOrder;
+    bool operator==(const Terms&) const = default;
+  };
+
+  void Publish(const std::string& resource, const DeviceSetPtr& devices);
   std::unique_ptr<plugin_service::ResourcePlugin> MakePlugin(const ResourceName& resource);
   discovery::SourcesByResource MakeAllSources(const config::Config& config) const;
-  Result<ContainerAllocation> Resolve(const std::string& resource, const Device& device) const;
+  /// Errors: see plugin::ResolveFn.
+  Result<plugin::DeviceParts> Resolve(const std::string& resource, const Device& device);
+  /// The defaults for one that is not in the configuration: it may still be leaving.
+  Terms TermsOf(const std::string& resource) const;
+  std::string BaseId(const std::string& resource, const std::string& id) const;
   void Retire(const std::string& name, std::unique_ptr<plugin_service::ResourcePlugin> plugin);
 
   const plugin_service::ServiceContext context_;
   const Surroundings surroundings_;
   const std::string process_token_;
   const std::vector<std::string> allow_paths_;
+  std::map<std::string, Terms> terms_;  ///< Of all resources in `plugins_`.
   Plugins plugins_;
   std::list<Leaving> leaving_;
   size_t draining_ = 0;
   std::function<void()> drained_;
+  HeldBook held_;
   discovery::Inventory inventory_;  // Ends first: it publishes to the plugins.
 };
 

@@ -38,6 +38,7 @@ Holders FindHolders(const Result<std::vector<PodResources>>& pods) {
 Value DeviceNodesJson(const std::vector<discovery::FoundPath>& paths) {
   Value all = Value::Array();
   for (const discovery::FoundPath& path : paths) {
+    if (path.mount) continue;
     Value one = Value::Object();
     one.Add("path", Text(path.real_path));
     one.Add("major", Value::Number(path.major));
@@ -85,7 +86,7 @@ Value ResourceJson(const std::string& name, const ResourceSet& resources,
   if (!plugin.publish_error().empty()) json.Add("listError", Text(plugin.publish_error()));
   Value devices = Value::Array();
   for (const Device& device : set.devices)
-    devices.Append(DeviceJson(device, resources.inventory().Find(name, device.id.value),
+    devices.Append(DeviceJson(device, resources.Find(name, device.id.value),
                               holders.equal_range({name, device.id.value})));
   json.Add("devices", std::move(devices));
   return json;

@@ -150,8 +150,20 @@ INSTANTIATE_TEST_SUITE_P(
               {"f:2:32: \"devices\" must be a list with at least one item, this is a mapping; "
                "begin each item with \"- \""}},
         Fault{"UnknownKeyOfAResource",
-              Named("r\n  share: 10"),
-              {"f:4:3: unknown key \"share\"; known here: name, devices"}}),
+              Named("r\n  shares: 10"),
+              {"f:4:3: unknown key \"shares\"; did you mean \"share\"? known here: name, devices, "
+               "share, prefer"}},
+        Fault{"PreferenceOfAnotherKind",
+              Named("r\n  prefer: random"),
+              {"f:4:11: prefer \"random\"; write spread, packed or numa"}},
+        Fault{"ShareOfNothing",
+              Named("r\n  share: 0"),
+              {"f:4:10: share \"0\"; write a number from 1 to 100000, without quotes"}},
+        Fault{"ShareOfTooMany",
+              "domain: d.com\nresources: [{name: r, share: 50001, devices: [{virtual: {count: "
+              "2}}]}]\n",
+              {"f:2:13: resource d.com/r has 100002 virtual devices; make it at most 100000 (a "
+               "kubelet does not take a longer list)"}}),
     kName);
 
 INSTANTIATE_TEST_SUITE_P(
@@ -167,16 +179,17 @@ INSTANTIATE_TEST_SUITE_P(
             {"f:5:7: a mapping is expected, this is text; write for example \"path: /dev/fuse\""}},
         Fault{"NoSelector",
               Rule("permissions: rw"),
-              {"f:5:7: this rule does not say which devices; add \"path: /dev/fuse\" or \"virtual: "
-               "{count: 4}\""}},
+              {"f:5:7: this rule does not say which devices; add \"path: /dev/fuse\", \"usb: "
+               "{vendor: ...}\", \"pci: {...}\", \"sysfs: {...}\" or \"virtual: {count: 4}\""}},
         Fault{"MisspelledSelector",
               Rule("paht: /dev/fuse"),
-              {"f:5:7: unknown key \"paht\"; did you mean \"path\"? known here: path, virtual, "
-               "mountPath, permissions, unsafe"}},
-        Fault{"PlannedSelector",
-              Rule("{all: [{path: /dev/fuse}]}"),
-              {"f:5:8: unknown key \"all\"; known here: path, virtual, mountPath, permissions, "
+              {"f:5:7: unknown key \"paht\"; did you mean \"path\"? known here: path, usb, pci, "
+               "sysfs, virtual, all, nodes, mountPath, permissions, type, readOnly, shared, "
                "unsafe"}},
+        Fault{"PlannedSelector",
+              Rule("{command: [/bin/x]}"),
+              {"f:5:8: unknown key \"command\"; known here: path, usb, pci, sysfs, virtual, all, "
+               "nodes, mountPath, permissions, type, readOnly, shared, unsafe"}},
         Fault{"PathIsAList",
               Rule("path: [/dev/fuse]"),
               {"f:5:13: \"path\" must be text, this is a list; write path: and the text on one "
@@ -249,11 +262,11 @@ INSTANTIATE_TEST_SUITE_P(
         Fault{"TwiceInOneResource",
               Rule("path: /dev/fuse\n    - path: /dev/fuse"),
               {"f:6:13: path \"/dev/fuse\" is offered already, in line 5; give each device node to "
-               "one rule only"}},
+               "one rule only, or let both say \"shared: true\""}},
         Fault{"TwiceInTwoResources",
               Rule("path: /dev/fuse") + "- {name: s, devices: [{path: '/dev/\\fuse'}]}\n",
               {"f:6:30: path \"/dev/\\\\fuse\" is offered already, in line 5; give each device "
-               "node to one rule only"}},
+               "node to one rule only, or let both say \"shared: true\""}},
         Fault{"PermissionsEmpty",
               Rule("{path: /dev/fuse, permissions: ''}"),
               {"f:5:38: permissions \"\"; write one or more of \"r\" (read), \"w\" (write) and "
@@ -297,7 +310,8 @@ INSTANTIATE_TEST_SUITE_P(
               {"f:5:16: \"count\" is missing; add \"count:\" and a number from 1 to 100000"}},
         Fault{"MisspelledCount",
               Rule("virtual: {cuont: 4}"),
-              {"f:5:17: unknown key \"cuont\"; did you mean \"count\"? known here: count"}},
+              {"f:5:17: unknown key \"cuont\"; did you mean \"count\"? known here: count, "
+               "env, annotations"}},
         Fault{"CountZero",
               Rule("virtual: {count: 0}"),
               {"f:5:24: count \"0\"; write a number from 1 to 100000, without quotes"}},
@@ -330,8 +344,104 @@ INSTANTIATE_TEST_SUITE_P(
                "kubelet does not take a longer list)"}},
         Fault{"Permissions",
               Rule("{virtual: {count: 1}, permissions: rw}"),
-              {"f:5:29: \"permissions\" belongs to \"path\"; leave it out, a virtual device has no "
-               "device node"}}),
+              {"f:5:29: \"permissions\" does not go with \"virtual\"; leave it out"}}),
+    kName);
+
+INSTANTIATE_TEST_SUITE_P(
+    Selectors, ConfigCatalogue,
+    ::testing::Values(
+        Fault{
+            "UsbVendorAndProductInOne",
+            Rule("usb: {vendor: '1209:000f'}"),
+            {"f:5:21: vendor \"1209:000f\"; write what is before the \":\" here, and the rest as a "
+             "key of its own"}},
+        Fault{"UsbVendorTooShort",
+              Rule("usb: {vendor: 12}"),
+              {"f:5:21: vendor \"12\"; write 4 hex digits, as in 0012"}},
+        Fault{"UsbVendorIsNoHex",
+              Rule("usb: {vendor: zzzz}"),
+              {"f:5:21: vendor \"zzzz\"; write 4 hex digits"}},
+        Fault{"UsbWithoutAnything",
+              Rule("usb: {}"),
+              {"f:5:12: this selector says nothing; write for example {vendor: \"0403\", product: "
+               "\"6001\"}"}},
+        Fault{"UsbIsText",
+              Rule("usb: 0403"),
+              {"f:5:12: a mapping is expected, this is text; write for example {vendor: "
+               "\"0403\", product: \"6001\"}"}},
+        Fault{
+            "UsbNoAlternative", Rule("usb: []"), {"f:5:12: an empty list; write a selector in it"}},
+        Fault{"UsbPortOfAHubOnly",
+              Rule("usb: {port: usb1}"),
+              {"f:5:19: port \"usb1\"; write the bus and the ports, as in 1-1.4"}},
+        Fault{"UsbProductWithoutVendor",
+              Rule("usb: {product: '6001'}"),
+              {"f:5:13: \"product\" without \"vendor\"; add it, each vendor counts for itself"}},
+        Fault{"UsbAndPath",
+              Rule("{path: /dev/x, usb: {vendor: '0403'}}"),
+              {"f:5:22: \"path\" and \"usb\" in one rule; make two rules of them, each with \"- "
+               "\""}},
+        Fault{"NodesOfAPath",
+              Rule("{path: /dev/x, nodes: [tty]}"),
+              {"f:5:22: \"nodes\" does not go with \"path\"; leave it out"}},
+        Fault{"NodesThatAreNone",
+              Rule("{usb: {vendor: '0403'}, nodes: [/dev/tty]}"),
+              {"f:5:38: nodes \"/dev/tty\"; write subsystems of the kernel, as in [tty]"}},
+        Fault{"PciAddress",
+              Rule("pci: {address: 1-1}"),
+              {"f:5:22: address \"1-1\": no PCI address; write it as in 0000:01:00.0"}},
+        Fault{
+            "PciVfioAndMore",
+            Rule("{pci: {vendor: 10de}, nodes: [vfio, drm]}"),
+            {"f:5:13: \"vfio\" and another kind in \"nodes\"; a function that is bound to vfio-pci "
+             "has no other device nodes"}},
+        Fault{"SysfsWithoutSubsystem",
+              Rule("sysfs: {name: kvm}"),
+              {"f:5:14: \"subsystem\" is missing; write for example {subsystem: drm, name: "
+               "\"renderD*\"}"}},
+        Fault{"SysfsSubsystemIsAPath",
+              Rule("sysfs: {subsystem: ../x}"),
+              {"f:5:26: subsystem \"../x\": no name of the kernel's; write one as in drm"}},
+        Fault{"SysfsAttributeLeavesTheDevice",
+              Rule("sysfs: {subsystem: drm, attributes: {../../x: y}}"),
+              {"f:5:44: attribute \"../../x\"; write a path below the device's directory, as in "
+               "device/name"}},
+        Fault{"ReadOnlyDeviceNode",
+              Rule("{path: /dev/x, readOnly: true}"),
+              {"f:5:22: \"readOnly\" goes with \"type: mount\"; for a device node write "
+               "\"permissions: r\""}},
+        Fault{"PermissionsOfAMount",
+              Rule("{path: /dev/x, type: mount, permissions: r}"),
+              {"f:5:35: \"permissions\" goes with device nodes; for a mount write \"readOnly: "
+               "true\""}},
+        Fault{"TypeOfAnotherKind",
+              Rule("{path: /dev/x, type: Device}"),
+              {"f:5:28: type \"Device\"; write \"device\" for a device node or \"mount\" for a "
+               "directory or socket"}},
+        Fault{
+            "GroupOfNothing",
+            Rule("all: []"),
+            {"f:5:12: \"all\" must be a list with at least one item, this is an empty list; begin "
+             "each item with \"- \""}},
+        Fault{"GroupOfOptionalMembers",
+              Rule("all: [{path: /dev/x, optional: true}]"),
+              {"f:5:7: all members are optional; leave that out of the one that matters"}},
+        Fault{"GroupInAGroup",
+              Rule("all: [{all: []}]"),
+              {"f:5:14: unknown key \"all\"; known here: path, usb, pci, sysfs, nodes, mountPath, "
+               "permissions, type, readOnly, shared, unsafe, optional, limit"}},
+        Fault{"KeysBesideAGroup",
+              Rule("{all: [{path: /dev/x}], permissions: r, path: /dev/y}"),
+              {"f:5:31: \"permissions\" does not go with \"all\"; write it in the members",
+               "f:5:47: \"all\" and \"path\" in one rule; make two rules of them, each with \"- "
+               "\""}},
+        Fault{"MemoryByItsSubsystem",
+              Rule("{sysfs: {subsystem: mem}, unsafe: true}"),
+              {"f:5:33: memory by its subsystem; name what is meant as \"path\""}},
+        Fault{"EnvOfAVirtualDevice",
+              Rule("virtual: {count: 1, env: {A-B: x}, annotations: {cdi.k8s.io/x: y}}"),
+              {"f:5:33: \"A-B\"; write letters, digits and \"_\", a letter first",
+               "f:5:56: \"cdi.k8s.io/x\"; annotations of CDI are made by \"cdi\" only"}}),
     kName);
 
 TEST(ConfigCatalogue, AliasBombsAreRefused) {

@@ -32,6 +32,7 @@ class DocumentReader final {
   void ReadDomain(const StrictMapping& top);
   void ReadResource(const Value& value);
   std::optional<ResourceName> ReadName(const StrictMapping& resource);
+  std::optional<policy::Preference> ReadPreference(const StrictMapping& resource);
   void CheckVirtualCount(const ResourceConfig& resource);
 
   Faults& faults_;
@@ -81,7 +82,8 @@ void DocumentReader::ReadDomain(const StrictMapping& top) {
 }
 
 void DocumentReader::ReadResource(const Value& value) {
-  StrictMapping resource(value, {"name", "devices"}, "\"name: serial\"", faults_);
+  StrictMapping resource(value, {"name", "devices", "share", "prefer"}, "\"name: serial\"",
+                         faults_);
   if (!resource.ok()) return;
   auto name = ReadName(resource);
   std::vector<DeviceRule> devices;
@@ -92,8 +94,10 @@ void DocumentReader::ReadResource(const Value& value) {
   if (const auto* rules = resource.List("devices"))
     for (const Value& item : *rules)
       if (auto rule = rules_.Read(item)) devices.push_back(*std::move(rule));
+  const int64_t share = resource.Number("share", 1, kMaxVirtualDevices).value_or(1);
+  const auto prefer = ReadPreference(resource);
   if (!name) return;
-  config_.resources.push_back({*std::move(name), value.mark(), std::move(devices)});
+  config_.resources.push_back({*std::move(name), value.mark(), std::move(devices), share, prefer});
   CheckVirtualCount(config_.resources.back());
 }
 
@@ -117,11 +121,24 @@ std::optional<ResourceName> DocumentReader::ReadName(const StrictMapping& resour
   return *std::move(name);
 }
 
+std::optional<policy::Preference> DocumentReader::ReadPreference(const StrictMapping& resource) {
+  const std::string* text = resource.Text("prefer");
+  if (text == nullptr) return std::nullopt;
+  if (*text == "spread") return policy::Preference::kSpread;
+  if (*text == "packed") return policy::Preference::kPacked;
+  if (*text == "numa") return policy::Preference::kNuma;
+  faults_.Add(resource.Find("prefer")->mark(),
+              "prefer " + Quoted(*text) + "; write spread, packed or numa");
+  return std::nullopt;
+}
+
 /// Each rule keeps to the limit by itself; here it is about all of a resource.
 void DocumentReader::CheckVirtualCount(const ResourceConfig& resource) {
   int64_t count = 0;
   for (const DeviceRule& rule : resource.devices)
-    if (const auto* counter = std::get_if<VirtualRule>(&rule.source)) count += counter->count;
+    for (const Member& member : rule.members)
+      if (const auto* counter = std::get_if<VirtualRule>(&member.source)) count += counter->count;
+  count *= resource.share;
   if (count > kMaxVirtualDevices)
     faults_.Add(resource.mark, "resource " + resource.name.text() + " has " +
                                    std::to_string(count) + " virtual devices; make it at most " +

@@ -1,14 +1,17 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
 #include <vector>
 
 #include "base/glob.h"
 #include "device/resource_name.h"
+#include "policy/preferred.h"
 #include "value/value.h"
 
 /// The configuration file of the node daemon. docs/config.md describes it for its users.
@@ -17,29 +20,97 @@ namespace tenon::config {
 /// What a file may hold at most. The size is that of the largest ConfigMap.
 inline constexpr size_t kMaxFileBytes = size_t{1} << 20;
 
-/// Virtual devices of one resource at most. A kubelet takes a list of 4 MiB: 41 bytes a device,
-/// 13 of which go into the framing and the health, leaves 28 for an id.
+/// Virtual devices, and replicas of one device, of one resource at most. A kubelet takes a list of
+/// 4 MiB: 41 bytes a device, 13 of which go into the framing and the health, leaves 28 for an id.
 inline constexpr int64_t kMaxVirtualDevices = 100'000;
 
-/// Offers each device node that a path or pattern leads to.
+/// What a rule says about each file that it brings into a container.
+struct NodeRule {
+  /// In the container: paths, or directories ending in "/" in which the file keeps its name. All
+  /// of them are given. Empty: the path on the host.
+  std::vector<std::string> mount_paths;
+  std::string permissions = "rw";  ///< Of the device cgroup: one or more of "r", "w", "m".
+  bool mount = false;              ///< "type: mount": a directory or socket, no device node.
+  bool read_only = false;          ///< With `mount`.
+  bool shared = false;             ///< May belong to other devices and resources, too.
+  bool unsafe = false;             ///< Memory, I/O ports and block devices may be offered too.
+  bool operator==(const NodeRule&) const = default;
+};
+
+/// Each file that a path or pattern leads to.
 struct PathRule {
   base::Glob path;
-  std::string pattern;     ///< `path` as it was written.
-  std::string mount_path;  ///< In the container: a path, or a directory ending in "/" in which
-                           ///< the device node keeps its name. Empty: the path on the host.
-  std::string permissions = "rw";  ///< Of the device cgroup: one or more of "r", "w", "m".
-  bool unsafe = false;             ///< Memory, I/O ports and block devices may be offered too.
+  std::string pattern;  ///< `path` as it was written.
   bool operator==(const PathRule&) const = default;
 };
 
-/// Offers devices that stand for nothing but a number.
+/// One USB selector; what is empty does not matter. Numbers are lower-case hex digits.
+struct UsbMatch {
+  std::string vendor;
+  std::string product;
+  std::string serial;  ///< May contain "*".
+  std::string port;
+  std::string device_class;
+  std::string interface;
+  bool operator==(const UsbMatch&) const = default;
+};
+
+/// USB devices that one of the selectors fits.
+struct UsbRule {
+  std::vector<UsbMatch> any_of;         ///< Never empty.
+  std::vector<std::string> subsystems;  ///< Of the child device nodes; empty: the device itself.
+  bool operator==(const UsbRule&) const = default;
+};
+
+/// One PCI selector; what is empty does not matter. Numbers are lower-case hex digits.
+struct PciMatch {
+  std::string vendor;
+  std::string device;
+  std::string address;  ///< With its domain: "0000:01:00.0".
+  std::string driver;
+  std::string pci_class;          ///< Its first 2, 4 or 6 digits.
+  std::string physical_function;  ///< An address.
+  std::optional<bool> is_virtual;
+  bool operator==(const PciMatch&) const = default;
+};
+
+/// PCI functions that one of the selectors fits.
+struct PciRule {
+  std::vector<PciMatch> any_of;         ///< Never empty.
+  std::vector<std::string> subsystems;  ///< Of the child device nodes; "vfio" is not among them.
+  bool vfio = false;                    ///< The IOMMU group instead of child device nodes.
+  bool operator==(const PciRule&) const = default;
+};
+
+/// Devices by their place in /sys.
+struct SysfsRule {
+  std::string subsystem;
+  std::string name;  ///< May contain "*"; empty: any.
+  std::vector<std::pair<std::string, std::string>> attributes;
+  bool together = false;  ///< All of one piece of hardware are one device.
+  bool operator==(const SysfsRule&) const = default;
+};
+
+/// Devices that stand for nothing but a number.
 struct VirtualRule {
   int64_t count = 0;
+  std::map<std::string, std::string> env;
+  std::map<std::string, std::string> annotations;
   bool operator==(const VirtualRule&) const = default;
 };
 
+/// One part of each device of a rule.
+struct Member {
+  std::variant<PathRule, UsbRule, PciRule, SysfsRule, VirtualRule> source;
+  NodeRule nodes;
+  bool optional = false;
+  int64_t limit = 1;  ///< Of how many devices each match may be part.
+  Mark mark;
+};
+
 struct DeviceRule {
-  std::variant<PathRule, VirtualRule> source;
+  std::vector<Member> members;  ///< More than one only in a group; at least one is not optional.
+  bool group = false;           ///< "all": the members make up one device together.
   Mark mark;
 };
 
@@ -47,11 +118,15 @@ struct ResourceConfig {
   ResourceName name;
   Mark mark;
   std::vector<DeviceRule> devices;  ///< Never empty.
+  int64_t share = 1;                ///< How many replicas of each device are offered.
+  /// Without it: in order, or spread where devices are shared.
+  std::optional<policy::Preference> prefer;
 };
 
 struct Config {
   std::string domain;
-  std::vector<ResourceConfig> resources;  ///< Never empty; no name and no literal path twice.
+  /// Never empty; no name twice, and no literal path that is not shared.
+  std::vector<ResourceConfig> resources;
 };
 
 struct LoadOptions {

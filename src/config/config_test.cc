@@ -27,9 +27,16 @@ template <class T>
 T AcceptRule(const std::string& rule, const LoadOptions& options = {}) {
   Config config = Accept("domain: d.com\nresources: [{name: r, devices: [" + rule + "]}]", options);
   if (!config.resources.empty() && config.resources[0].devices.size() == 1)
-    if (const auto* source = std::get_if<T>(&config.resources[0].devices[0].source)) return *source;
+    if (const auto* source = std::get_if<T>(&config.resources[0].devices[0].members[0].source))
+      return *source;
   ADD_FAILURE() << rule;
   return {};
+}
+
+/// What the only rule of a configuration says about its device nodes.
+NodeRule AcceptNodes(const std::string& rule, const LoadOptions& options = {}) {
+  Config config = Accept("domain: d.com\nresources: [{name: r, devices: [" + rule + "]}]", options);
+  return config.resources.empty() ? NodeRule{} : config.resources[0].devices[0].members[0].nodes;
 }
 
 TEST(Config, ReadsPathsAndVirtualDevices) {
@@ -49,15 +56,16 @@ resources:
   EXPECT_EQ("example.com/serial", config.resources[0].name.text());
   EXPECT_EQ((Mark{4, 5}), config.resources[0].mark);
   ASSERT_EQ(2, config.resources[0].devices.size());
-  const auto& by_id = std::get<PathRule>(config.resources[0].devices[0].source);
+  const auto& by_id = std::get<PathRule>(config.resources[0].devices[0].members[0].source);
   EXPECT_TRUE(by_id.path.Matches("/dev/serial/by-id/usb-x"));
   EXPECT_EQ("/dev/serial/by-id/*", by_id.pattern);
-  EXPECT_EQ("/dev/serial/", by_id.mount_path);
-  EXPECT_EQ("rw", by_id.permissions);
+  const NodeRule& nodes = config.resources[0].devices[0].members[0].nodes;
+  EXPECT_THAT(nodes.mount_paths, ElementsAre("/dev/serial/"));
+  EXPECT_EQ("rw", nodes.permissions);
   EXPECT_EQ((Mark{8, 9}), config.resources[0].devices[1].mark);
-  EXPECT_EQ("rwm", std::get<PathRule>(config.resources[0].devices[1].source).permissions);
+  EXPECT_EQ("rwm", config.resources[0].devices[1].members[0].nodes.permissions);
   EXPECT_EQ("other.org/dongle", config.resources[1].name.text());
-  EXPECT_EQ(4, std::get<VirtualRule>(config.resources[1].devices[0].source).count);
+  EXPECT_EQ(4, std::get<VirtualRule>(config.resources[1].devices[0].members[0].source).count);
 }
 
 TEST(Config, ReadsJsonByteOrderMarksAndCrlf) {
@@ -67,20 +75,22 @@ TEST(Config, ReadsJsonByteOrderMarksAndCrlf) {
   std::string crlf =
       "\xEF\xBB\xBF"
       "domain: d.com\r\nresources:\r\n- name: r\r\n  devices:\r\n  - path: /dev/fuse\r\n";
-  EXPECT_EQ("/dev/fuse",
-            std::get<PathRule>(Accept(crlf).resources[0].devices[0].source).path.LiteralPrefix());
+  EXPECT_EQ("/dev/fuse", std::get<PathRule>(Accept(crlf).resources[0].devices[0].members[0].source)
+                             .path.LiteralPrefix());
 }
 
 TEST(Config, FollowsAliases) {
   Config config = Accept(
       "domain: d.com\nresources:\n- {name: a, devices: &all [{virtual: {count: 2}}]}\n"
       "- {name: b, devices: *all}\n");
-  EXPECT_EQ(2, std::get<VirtualRule>(config.resources[1].devices[0].source).count);
+  EXPECT_EQ(2, std::get<VirtualRule>(config.resources[1].devices[0].members[0].source).count);
 }
 
 TEST(Config, ALiteralPathMayHaveAMountPathOfItsOwn) {
-  EXPECT_EQ("/dev/a*b", AcceptRule<PathRule>("{path: /dev/fuse, mountPath: /dev/a*b}").mount_path);
-  EXPECT_EQ("/run/x/", AcceptRule<PathRule>("{path: /dev/fuse, mountPath: /run/x/}").mount_path);
+  EXPECT_THAT(AcceptNodes("{path: /dev/fuse, mountPath: /dev/a*b}").mount_paths,
+              ElementsAre("/dev/a*b"));
+  EXPECT_THAT(AcceptNodes("{path: /dev/fuse, mountPath: /run/x/}").mount_paths,
+              ElementsAre("/run/x/"));
 }
 
 TEST(Config, PatternsMayCoverAllOfDev) {
@@ -93,10 +103,9 @@ TEST(Config, AllowPathOpensOtherDirectories) {
 }
 
 TEST(Config, UnsafeTakesTheRuleAndTheCommandLineTogether) {
-  EXPECT_TRUE(AcceptRule<PathRule>("{path: /dev/mem, unsafe: true}", {{"/dev/mem"}}).unsafe);
-  EXPECT_TRUE(
-      AcceptRule<PathRule>("{path: /dev/disk/by-id/*, unsafe: true}", {{"/dev/disk"}}).unsafe);
-  EXPECT_FALSE(AcceptRule<PathRule>("{path: /dev/fuse, unsafe: false}").unsafe);
+  EXPECT_TRUE(AcceptNodes("{path: /dev/mem, unsafe: true}", {{"/dev/mem"}}).unsafe);
+  EXPECT_TRUE(AcceptNodes("{path: /dev/disk/by-id/*, unsafe: true}", {{"/dev/disk"}}).unsafe);
+  EXPECT_FALSE(AcceptNodes("{path: /dev/fuse, unsafe: false}").unsafe);
 }
 
 TEST(Config, TheLargestVirtualCountIsAccepted) {
@@ -116,7 +125,7 @@ resources:
   - name: serial
     devices:
       - {path: /dev/fuse, virtual: {count: 1}}
-      - usb: {vendor: 0451}
+      - gpu: {vendor: 0451}
   - name: empty
     devices: []
 )",
@@ -139,8 +148,8 @@ resources:
           "devices under one name",
           "f.yaml:12:27: \"path\" and \"virtual\" in one rule; make two rules of them, each with "
           "\"- \"",
-          "f.yaml:13:9: unknown key \"usb\"; known here: path, virtual, mountPath, permissions, "
-          "unsafe",
+          "f.yaml:13:9: unknown key \"gpu\"; known here: path, usb, pci, sysfs, virtual, all, "
+          "nodes, mountPath, permissions, type, readOnly, shared, unsafe",
           "f.yaml:15:14: \"devices\" must be a list with at least one item, this is an empty list; "
           "begin each item with \"- \""));
 }
@@ -148,6 +157,84 @@ resources:
 TEST(Config, AnInvalidAllowPathIsAnErrorOfTheCommandLine) {
   EXPECT_THAT(Load("", "f.yaml", {{"dev"}}).errors,
               ElementsAre("--allow-path dev: not an absolute path; begin it with \"/\""));
+}
+
+// spec/generic-devices.md §5, input 9.
+TEST(Config, UsbIdsAreHexTextAndNeverAnotherNumber) {
+  for (const auto& [written, means] :
+       std::initializer_list<std::pair<const char*, const char*>>{{"0451", "0451"},
+                                                                  {"2838", "2838"},
+                                                                  {"1209", "1209"},
+                                                                  {"1e04", "1e04"},
+                                                                  {"089A", "089a"},
+                                                                  {"\"0x1209\"", "1209"},
+                                                                  {"0x1209", "1209"}}) {
+    const std::string text(written);
+    EXPECT_EQ(means, AcceptRule<UsbRule>("{usb: {vendor: " + text + "}}").any_of[0].vendor);
+    // As JSON a number cannot begin with 0 or x: those stand in quotes there.
+    const std::string quoted = text.starts_with('"') ? text : "\"" + text + "\"";
+    EXPECT_EQ(means,
+              AcceptRule<UsbRule>("{\"usb\": {\"vendor\": " + quoted + "}}").any_of[0].vendor);
+  }
+  EXPECT_EQ("2838", AcceptRule<UsbRule>("{\"usb\": {\"vendor\": 2838}}").any_of[0].vendor);
+}
+
+TEST(Config, ReadsSelectorsOfEveryKind) {
+  const auto usb = AcceptRule<UsbRule>(
+      "{usb: [{vendor: 1a6e, product: 089a}, {vendor: 18d1, product: 9302, serial: 'A*', port: "
+      "1-1.4, class: 'ff', interface: '00'}], nodes: [tty, hidraw]}");
+  ASSERT_EQ(2U, usb.any_of.size());
+  EXPECT_EQ((UsbMatch{"18d1", "9302", "A*", "1-1.4", "ff", "00"}), usb.any_of[1]);
+  EXPECT_THAT(usb.subsystems, ElementsAre("tty", "hidraw"));
+  const auto pci = AcceptRule<PciRule>(
+      "{pci: {vendor: 0x15b3, device: '1018', class: '0200', driver: vfio-pci, address: '3b:00.1', "
+      "virtual: true, of: '0000:3b:00.0'}, nodes: vfio}");
+  EXPECT_EQ((PciMatch{"15b3", "1018", "0000:3b:00.1", "vfio-pci", "0200", "0000:3b:00.0", true}),
+            pci.any_of[0]);
+  EXPECT_TRUE(pci.vfio);
+  EXPECT_TRUE(pci.subsystems.empty());
+  const auto sysfs = AcceptRule<SysfsRule>(
+      "{sysfs: {subsystem: input, name: 'event*', attributes: {device/name: 'A *'}, together: "
+      "true}}");
+  EXPECT_EQ((SysfsRule{"input", "event*", {{"device/name", "A *"}}, true}), sysfs);
+  const auto counter = AcceptRule<VirtualRule>(
+      "{virtual: {count: 2, env: {LICENCE: full}, annotations: {example.com/k: v}}}");
+  EXPECT_EQ((VirtualRule{2, {{"LICENCE", "full"}}, {{"example.com/k", "v"}}}), counter);
+}
+
+TEST(Config, ReadsGroupsSharingAndAliases) {
+  Config config = Accept(R"(
+domain: d.com
+resources:
+  - name: capture
+    share: 10
+    devices:
+      - all:
+          - {path: /dev/snd/pcm*}
+          - {path: /dev/snd/timer, limit: 4, shared: true}
+          - {path: /dev/snd/seq, optional: true, mountPath: [/dev/a, /dev/b/]}
+  - name: other
+    devices: [{path: /dev/snd/timer, shared: true}, {path: /dev/shm, type: mount, readOnly: true}]
+)");
+  ASSERT_EQ(2U, config.resources.size());
+  EXPECT_EQ(10, config.resources[0].share);
+  const DeviceRule& group = config.resources[0].devices[0];
+  EXPECT_TRUE(group.group);
+  ASSERT_EQ(3U, group.members.size());
+  EXPECT_EQ(4, group.members[1].limit);
+  EXPECT_TRUE(group.members[1].nodes.shared);
+  EXPECT_TRUE(group.members[2].optional);
+  EXPECT_THAT(group.members[2].nodes.mount_paths, ElementsAre("/dev/a", "/dev/b/"));
+  const NodeRule& mount = config.resources[1].devices[1].members[0].nodes;
+  EXPECT_TRUE(mount.mount && mount.read_only);
+}
+
+TEST(Config, SelectorsFindBlockDevicesOnlyWhereTheCommandLineLetsThem) {
+  const std::string rule = "{usb: {vendor: '0951'}, nodes: [block], unsafe: true}";
+  EXPECT_TRUE(AcceptNodes(rule, {{"/dev/block"}}).unsafe);
+  EXPECT_THAT(Load("domain: d.com\nresources: [{name: r, devices: [" + rule + "]}]", "f").errors,
+              ElementsAre("f:2:73: a selector that may find block devices must be allowed; start "
+                          "tenond with --allow-path /dev/block"));
 }
 
 class ConfigFileTest : public ::testing::Test {

@@ -3,6 +3,8 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "config/allowed_paths.h"
 #include "config/config.h"
@@ -12,7 +14,7 @@
 namespace tenon::config {
 
 /// Reads the items of "devices" one after the other; it remembers the literal paths of all of
-/// them, because each device node belongs to one rule only.
+/// them, because each device node belongs to one rule only unless it is shared.
 class RuleReader final {
  public:
   /// Both are borrowed.
@@ -23,17 +25,28 @@ class RuleReader final {
   std::optional<DeviceRule> Read(const Value& value);
 
  private:
-  std::optional<PathRule> ReadPath(const StrictMapping& rule);
-  void ReadMountPath(const StrictMapping& rule, PathRule& path);
-  void ReadPermissions(const StrictMapping& rule, PathRule& path);
-  void ReadUnsafe(const StrictMapping& rule, PathRule& path);
-  void CheckReach(Mark mark, const PathRule& path);
-  void CheckOnce(Mark mark, const PathRule& path);
-  std::optional<VirtualRule> ReadVirtual(const StrictMapping& rule);
+  struct Literal {
+    Mark mark;
+    bool shared = false;
+  };
+
+  std::optional<DeviceRule> ReadGroup(const StrictMapping& rule);
+  std::optional<Member> ReadMember(const StrictMapping& rule, bool in_group);
+  bool ReadSource(const StrictMapping& rule, std::string_view selector, Member& member);
+  void CheckKeys(const StrictMapping& rule, std::string_view selector);
+  NodeRule ReadNodes(const StrictMapping& rule);
+  std::vector<std::string> ReadSubsystems(const StrictMapping& rule);
+  void ReadMountPaths(const StrictMapping& rule, NodeRule& nodes);
+  void ReadPermissions(const StrictMapping& rule, NodeRule& nodes);
+  void ReadType(const StrictMapping& rule, NodeRule& nodes);
+  std::optional<PathRule> ReadPath(const StrictMapping& rule, const NodeRule& nodes);
+  void CheckReach(Mark mark, const PathRule& path, bool unsafe);
+  void CheckUnsafeSelector(const StrictMapping& rule, const Member& member);
+  void CheckOnce(Mark mark, const PathRule& path, bool shared);
 
   const AllowedPaths& allowed_;
   Faults& faults_;
-  std::map<std::string, Mark> literal_paths_;
+  std::map<std::string, Literal> literal_paths_;
 };
 
 }  // namespace tenon::config

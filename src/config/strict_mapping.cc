@@ -95,6 +95,49 @@ const std::string* StrictMapping::Text(std::string_view key) const {
   return nullptr;
 }
 
+std::optional<int64_t> StrictMapping::Number(std::string_view key, int64_t least,
+                                             int64_t most) const {
+  const Value* value = Find(key);
+  if (value == nullptr) return std::nullopt;
+  auto number = value->AsInt();
+  if (number && *number >= least && *number <= most) return number;
+  faults_.Add(value->mark(),
+              std::string(key) + " " + Shown(*value) + "; write a number from " +
+                  std::to_string(least) + " to " + std::to_string(most) +
+                  (number && *number > most ? " (a kubelet does not take a longer list)"
+                                            : ", without quotes"));
+  return std::nullopt;
+}
+
+bool StrictMapping::Flag(std::string_view key) const {
+  const Value* value = Find(key);
+  if (value == nullptr) return false;
+  auto flag = value->AsBool();
+  if (!flag)
+    faults_.Add(value->mark(),
+                std::string(key) + " " + Shown(*value) + "; write true or false, without quotes");
+  return flag.value_or(false);
+}
+
+std::vector<std::string> StrictMapping::Texts(std::string_view key) const {
+  const Value* value = Find(key);
+  if (value == nullptr) return {};
+  if (!value->is_array()) {
+    const std::string* text = Text(key);
+    return text == nullptr ? std::vector<std::string>() : std::vector{*text};
+  }
+  std::vector<std::string> texts;
+  for (const Value& item : value->items()) {
+    if (auto text = item.AsString())
+      texts.push_back(*std::move(text));
+    else
+      faults_.Add(item.mark(), "a text is expected, this is " + std::string(item.KindName()));
+  }
+  if (value->items().empty())
+    faults_.Add(value->mark(), Quoted(key) + " is an empty list; leave it out");
+  return texts;
+}
+
 const std::vector<Value>* StrictMapping::List(std::string_view key) const {
   const Value* value = Find(key);
   if (value == nullptr) return nullptr;
@@ -117,6 +160,10 @@ std::string_view ClosestTo(std::string_view word, const std::vector<std::string_
     closest = candidate;
   }
   return closest;
+}
+
+std::string Shown(const Value& value) {
+  return value.AsString() ? Quoted(value.text()) : "is " + std::string(value.KindName());
 }
 
 std::string Quoted(std::string_view text) {

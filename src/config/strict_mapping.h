@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -47,6 +49,12 @@ class StrictMapping final {
   Mark KeyMark(std::string_view key) const;
   /// The text of a key's value; null with a fault if it is something else than text.
   const std::string* Text(std::string_view key) const;
+  /// A whole number within these bounds; nullopt with a fault if it is something else.
+  std::optional<int64_t> Number(std::string_view key, int64_t least, int64_t most) const;
+  /// false without the key, and with a fault if it is neither true nor false.
+  bool Flag(std::string_view key) const;
+  /// The texts of a list of them, or of a single one; with a fault for what is no text.
+  std::vector<std::string> Texts(std::string_view key) const;
   /// The items of a list; null with a fault if it is something else, or empty.
   const std::vector<Value>* List(std::string_view key) const;
 
@@ -58,6 +66,9 @@ class StrictMapping final {
 
 /// The one of `candidates` that `word` is a likely misspelling of, or an empty text.
 std::string_view ClosestTo(std::string_view word, const std::vector<std::string_view>& candidates);
+
+/// What was written, or what kind of thing stands there instead of text.
+std::string Shown(const Value& value);
 
 /// `text` in quotes, escaped and cut to a length that fits a message.
 std::string Quoted(std::string_view text);

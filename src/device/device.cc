@@ -21,6 +21,16 @@ uint64_t Fnv1a(std::string_view text) {
   return hash;
 }
 
+/// `id`, or its beginning and a hash of `whole`, what it was made of, when it is too long.
+DeviceId Shortened(std::string id, std::string_view whole) {
+  if (id.size() > kMaxDeviceIdBytes) {
+    std::string hash = fmt::format("-{:016x}", Fnv1a(whole));
+    id.resize(kMaxDeviceIdBytes - hash.size());
+    id.append(hash);
+  }
+  return {std::move(id)};
+}
+
 }  // namespace
 
 void SortById(std::vector<Device>& devices) {
@@ -44,12 +54,15 @@ DeviceId MakeDeviceId(std::string_view text) {
       id.append(fmt::format("_{:02X}", static_cast<unsigned char>(c)));
     }
   }
-  if (id.size() > kMaxDeviceIdBytes) {
-    std::string hash = fmt::format("-{:016x}", Fnv1a(text));
-    id.resize(kMaxDeviceIdBytes - hash.size());
-    id.append(hash);
-  }
-  return {std::move(id)};
+  return Shortened(std::move(id), text);
+}
+
+DeviceId JoinDeviceIds(const std::vector<DeviceId>& ids) {
+  std::string id;
+  for (const DeviceId& one : ids)
+    id.append(id.empty() ? "" : "_2B").append(one.value);
+  const std::string whole = id;
+  return Shortened(std::move(id), whole);
 }
 
 }  // namespace tenon

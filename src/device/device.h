@@ -54,6 +54,10 @@ const Device* FindDevice(const std::vector<Device>& devices, std::string_view id
 /// Longer results than kMaxDeviceIdBytes end in a hash instead.
 DeviceId MakeDeviceId(std::string_view text);
 
+/// One id for several that belong together, in this order: that of their texts joined by "+".
+/// Requires: not empty.
+DeviceId JoinDeviceIds(const std::vector<DeviceId>& ids);
+
 /// Enough for every path of a device node, short enough for 10 000 devices in a 4 MiB list.
 inline constexpr size_t kMaxDeviceIdBytes = 128;
 

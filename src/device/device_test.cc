@@ -41,5 +41,14 @@ TEST(Device, LongIdsAreCutToAHashAndStayDifferent) {
   EXPECT_EQ("xxx-78d48e38324d7507", MakeDeviceId(std::string(129, 'x')).value.substr(108));
 }
 
+TEST(Device, TheIdOfSeveralIsThatOfTheirTextsJoined) {
+  EXPECT_EQ(MakeDeviceId("snd/a+snd/b"),
+            JoinDeviceIds({MakeDeviceId("snd/a"), MakeDeviceId("snd/b")}));
+  EXPECT_EQ("x", JoinDeviceIds({{"x"}}).value);
+  DeviceId joined = JoinDeviceIds({{std::string(100, 'x')}, {std::string(100, 'y')}});
+  EXPECT_EQ(kMaxDeviceIdBytes, joined.value.size());
+  EXPECT_NE(joined, JoinDeviceIds({{std::string(100, 'x')}, {std::string(101, 'y')}}));
+}
+
 }  // namespace
 }  // namespace tenon

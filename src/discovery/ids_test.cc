@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "discovery/path_source.h"
+#include "discovery/path_scanner.h"
 #include "discovery/virtual_source.h"
 
 namespace tenon::discovery {

@@ -21,7 +21,7 @@ std::string HealthText(const Device& device) {
 
 }  // namespace
 
-void Inventory::Replace(SourcesByResource sources) {
+void Inventory::Replace(SourcesByResource sources, std::vector<std::string> order) {
   std::erase_if(resources_, [&](const auto& entry) { return !sources.contains(entry.first); });
   replacing_ = true;
   for (auto& [name, new_sources] : sources) {
@@ -34,14 +34,37 @@ void Inventory::Replace(SourcesByResource sources) {
     }
   }
   replacing_ = false;
+  order_ = order.empty() ? ResourceNames() : std::move(order);
+  UpdateAll();
+}
+
+void Inventory::UpdateAll() {
+  NodeClaims claims;
+  holdings_matter_ = false;
+  std::vector<std::pair<std::string, DeviceSetPtr>> changes;
+  for (const std::string& name : order_)
+    if (auto entry = resources_.find(name);
+        entry != resources_.end() && Update(name, entry->second, claims))
+      changes.emplace_back(name, entry->second.devices);
   std::weak_ptr<bool> alive = alive_;
-  for (const std::string& name : ResourceNames()) {
-    auto entry = resources_.find(name);
-    if (entry == resources_.end() || !Update(name, entry->second)) continue;
-    ChangedFn changed = changed_;
-    changed(name, DeviceSetPtr(entry->second.devices));
+  for (const auto& [name, devices] : changes) {
+    ChangedFn changed = changed_;  // The call may destroy this.
+    changed(name, devices);
     if (alive.expired()) return;
   }
+}
+
+void Inventory::SetHoldings(std::vector<Holding> holdings) {
+  if (holdings == holdings_) return;
+  holdings_ = std::move(holdings);
+  UpdateAll();
+}
+
+void Inventory::AddHolding(Holding holding) {
+  std::erase_if(holdings_, [&](const Holding& other) {
+    return other.resource == holding.resource && other.ids == holding.ids;
+  });
+  holdings_.push_back(std::move(holding));
 }
 
 void Inventory::Rescan() {
@@ -77,14 +100,12 @@ const FoundDevice* Inventory::Find(std::string_view resource, std::string_view i
 void Inventory::OnReport(const std::string& name, size_t source, Snapshot snapshot) {
   auto entry = resources_.find(name);
   entry->second.snapshots[source] = std::move(snapshot);
-  if (replacing_ || !Update(name, entry->second)) return;
-  ChangedFn changed = changed_;  // The call may destroy this.
-  changed(name, DeviceSetPtr(entry->second.devices));
+  if (!replacing_) UpdateAll();
 }
 
-bool Inventory::Update(const std::string& name, Resource& resource) {
+bool Inventory::Update(const std::string& name, Resource& resource, NodeClaims& claims) {
+  std::vector<FoundDevice> found = Merge(name, resource, claims);
   if (!std::ranges::all_of(resource.snapshots, &std::optional<Snapshot>::has_value)) return false;
-  std::vector<FoundDevice> found = Merge(name, resource);
   std::vector<Device> devices;
   base::WallTime now = clock_.WallNow();
   for (const FoundDevice& one : found) {
@@ -105,24 +126,31 @@ bool Inventory::Update(const std::string& name, Resource& resource) {
   return true;
 }
 
-std::vector<FoundDevice> Inventory::Merge(const std::string& name, Resource& resource) {
-  std::vector<FoundDevice> all;
-  for (const auto& snapshot : resource.snapshots)
-    all.insert(all.end(), snapshot->begin(), snapshot->end());
-  std::ranges::stable_sort(all, {}, &FoundDevice::id);
+std::vector<FoundDevice> Inventory::Merge(const std::string& name, Resource& resource,
+                                          NodeClaims& claims) {
   std::vector<FoundDevice> merged;
+  std::set<std::string> ids;
   std::set<std::string> clashes;
-  for (FoundDevice& device : all) {
-    if (merged.empty() || merged.back().id != device.id) {
-      merged.push_back(std::move(device));
-      continue;
+  for (const auto& snapshot : resource.snapshots) {
+    if (!snapshot) continue;
+    for (const FoundDevice& device : *snapshot) {
+      if (ids.insert(device.id.value).second) {
+        merged.push_back(device);
+        holdings_matter_ |= MarkIfHeldOtherwise(name, holdings_, merged.back());
+        claims.Claim(name, merged.back());
+        continue;
+      }
+      if (clashes.insert(device.id.value).second && !resource.clashes.contains(device.id.value))
+        log_.Warning("two rules offer one device, the first wins",
+                     {{"resource", name}, {"device", device.id.value}});
     }
-    clashes.insert(device.id.value);
-    if (!resource.clashes.contains(device.id.value))
-      log_.Warning("two rules offer one device, the first wins",
-                   {{"resource", name}, {"device", device.id.value}});
   }
   resource.clashes = std::move(clashes);
+  for (FoundDevice& vanished : VanishedWhileHeld(name, holdings_, merged)) {
+    holdings_matter_ = true;
+    merged.push_back(std::move(vanished));
+  }
+  std::ranges::sort(merged, {}, &FoundDevice::id);
   return merged;
 }
 

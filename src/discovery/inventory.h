@@ -13,16 +13,23 @@
 #include "base/log.h"
 #include "device/device.h"
 #include "device/event_ring.h"
+#include "discovery/holding.h"
+#include "discovery/node_claims.h"
 #include "discovery/source.h"
 
 namespace tenon::discovery {
 
-/// The sources of each resource, by its name. Of two that offer one id the first wins.
+/// The sources of each resource, by its name. Of two that offer one id
+/// the first wins.
 using SourcesByResource = std::map<std::string, std::vector<std::unique_ptr<Source>>>;
 
 /// All devices of all resources: merges what the sources report, remembers since when each device
 /// is as it is, and tells of real changes only.
 ///
+/// Of devices that have a device node in common the first is offered, by the order of the resources
+/// and of their sources; the others are unhealthy while it is there.
+/// A device that a container holds, though not by its present id, is unhealthy, and so is one that
+/// vanished while it is held.
 /// A resource is published once each of its sources has reported. What happens to devices is
 /// logged and put into the event ring. Thread: loop only.
 class Inventory final {
@@ -37,8 +44,16 @@ class Inventory final {
 
   /// Replaces all sources and starts the new ones. Resources that are not among them are
   /// forgotten; the others keep their revision, and devices whose ids stay keep since when they
-  /// are healthy. Requires: not called from inside Replace(), except by its callbacks.
-  void Replace(SourcesByResource sources);
+  /// are healthy. `order` says which resource comes first where two offer one device node; empty:
+  /// that of their names. Requires: not called from inside Replace(), except by its callbacks.
+  void Replace(SourcesByResource sources, std::vector<std::string> order = {});
+  /// Replaces what is known about who holds what; makes new revisions where it matters. May destroy
+  /// this by its callbacks.
+  void SetHoldings(std::vector<Holding> holdings);
+  /// Adds what has just been handed out, which changes nothing about what is offered.
+  void AddHolding(Holding holding);
+  /// Whether a device is unhealthy because of them: then it matters when they end.
+  bool holdings_matter() const { return holdings_matter_; }
   /// Has all sources look now.
   void Rescan();
 
@@ -57,9 +72,12 @@ class Inventory final {
   };
 
   void OnReport(const std::string& name, size_t source, Snapshot snapshot);
+  /// Makes the next revisions of all resources and tells of them: a device node that one leaves is
+  /// free for another. May destroy this.
+  void UpdateAll();
   /// Returns: whether there is a next revision.
-  bool Update(const std::string& name, Resource& resource);
-  std::vector<FoundDevice> Merge(const std::string& name, Resource& resource);
+  bool Update(const std::string& name, Resource& resource, NodeClaims& claims);
+  std::vector<FoundDevice> Merge(const std::string& name, Resource& resource, NodeClaims& claims);
   void Record(const std::string& name, const Resource& resource,
               const std::vector<FoundDevice>& found, const std::vector<Device>& devices);
   void Tell(const std::string& name, const std::string& device, const std::string& text);
@@ -70,6 +88,9 @@ class Inventory final {
   EventRing& events_;
   const ChangedFn changed_;
   std::map<std::string, Resource, std::less<>> resources_;
+  std::vector<std::string> order_;
+  std::vector<Holding> holdings_;
+  bool holdings_matter_ = false;
   bool replacing_ = false;  // Reports are kept and told of in the end.
   // A callback may destroy this object; gone with it.
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);

@@ -254,5 +254,82 @@ TEST_F(InventoryTest, ACallbackMayDestroyTheInventory) {
   EXPECT_EQ(nullptr, own);
 }
 
+/// A device of one device node.
+FoundDevice WithNode(const std::string& id, unsigned minor, bool shared = false) {
+  FoundDevice device = Healthy(id);
+  device.paths.push_back({.real_path = "/dev/x", .major = 188, .minor = minor, .shared = shared});
+  return device;
+}
+
+struct ExclusivityTest : InventoryTest {
+  /// "id" or "id: why not" of all devices of a resource.
+  std::vector<std::string> Texts(const std::string& resource) {
+    std::vector<std::string> texts;
+    for (const Device& device : inventory->devices(resource)->devices)
+      texts.push_back(device.id.value + (device.healthy() ? "" : ": " + device.reason));
+    return texts;
+  }
+  void Offer(const Snapshot& first, const Snapshot& second) {
+    SourcesByResource sources = Sources("z", {first});
+    first_source = source;
+    sources.merge(Sources("a", {second}));
+    inventory->Replace(std::move(sources), {"z", "a"});
+  }
+  FakeSource* first_source = nullptr;
+};
+
+TEST_F(ExclusivityTest, TheFirstResourceInTheOrderOfTheFileKeepsADeviceNode) {
+  Offer({WithNode("one", 1)}, {WithNode("same", 1), WithNode("other", 2)});
+
+  EXPECT_THAT(Texts("z"), ElementsAre("one"));
+  EXPECT_THAT(Texts("a"), ElementsAre("other", "same: /dev/x: also in z"));
+}
+
+TEST_F(ExclusivityTest, ADeviceNodeThatIsLeftIsHealthyForTheOther) {
+  Offer({WithNode("one", 1)}, {WithNode("same", 1)});
+  changes.clear();
+
+  first_source->Report({});
+
+  EXPECT_THAT(Texts("a"), ElementsAre("same"));
+  EXPECT_THAT(changes, ElementsAre("z 2", "a 2"));
+}
+
+TEST_F(ExclusivityTest, SharedDeviceNodesBelongToNobody) {
+  Offer({WithNode("one", 1, true)}, {WithNode("same", 1, true)});
+
+  EXPECT_THAT(Texts("a"), ElementsAre("same"));
+}
+
+TEST_F(ExclusivityTest, TwoDevicesOfOneResourceDoNotShareADeviceNodeEither) {
+  inventory->Replace(Sources("r", {Snapshot{WithNode("z", 1)}, Snapshot{WithNode("a", 1)}}));
+
+  EXPECT_THAT(Texts("r"), ElementsAre("a: /dev/x: also in r as z", "z"));
+}
+
+TEST_F(ExclusivityTest, AHeldDeviceThatVanishesIsUnhealthyUntilItIsReleased) {
+  inventory->Replace(Sources("r", {Snapshot{WithNode("a", 1)}}));
+  inventory->SetHoldings({{"r", {"a"}, {"c 188:1"}, "pod p"}});
+  EXPECT_FALSE(inventory->holdings_matter());
+
+  source->Report({});
+  EXPECT_THAT(Texts("r"), ElementsAre("a: vanished while held by pod p"));
+  EXPECT_TRUE(inventory->holdings_matter());
+  inventory->SetHoldings({});
+
+  EXPECT_THAT(Texts("r"), IsEmpty());
+  EXPECT_FALSE(inventory->holdings_matter());
+}
+
+TEST_F(ExclusivityTest, AnIdThatChangesWhileTheDeviceIsHeldIsNotOffered) {
+  inventory->Replace(Sources("r", {Snapshot{WithNode("new", 1)}}));
+
+  inventory->SetHoldings({{"r", {"old"}, {"c 188:1"}, "pod p"}});
+  EXPECT_THAT(Texts("r"), ElementsAre("new: held by pod p as old"));
+  inventory->SetHoldings({});
+
+  EXPECT_THAT(Texts("r"), ElementsAre("new"));
+}
+
 }  // namespace
 }  // namespace tenon::discovery

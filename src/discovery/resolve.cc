@@ -21,7 +21,7 @@ Error WhyMissing(host::Host& host, const std::string& path) {
 }  // namespace
 
 Result<FoundPath> LookUp(host::Host& host, const std::string& path, const Trust& trust,
-                         std::set<std::string>& directories) {
+                         std::set<std::string>& directories, FileWanted wanted) {
   auto real_path = host.TracePath(path, directories);
   if (!real_path && IsMissing(real_path.error())) return WhyMissing(host, path);
   if (!real_path) return std::move(real_path).error();
@@ -29,7 +29,12 @@ Result<FoundPath> LookUp(host::Host& host, const std::string& path, const Trust&
   auto file = host.StatLink(*real_path);
   if (!file && IsMissing(file.error())) return WhyMissing(host, path);
   if (!file) return std::move(file).error();
-  if (!file->is_device_node()) {
+  if (wanted == FileWanted::kMount && file->is_device_node()) {
+    return Error(Code::kFailedPrecondition,
+                 "is " + std::string(host::FileKindName(file->kind)) +
+                     ", which a mount does not give access to; leave out \"type: mount\"");
+  }
+  if (wanted == FileWanted::kDeviceNode && !file->is_device_node()) {
     return Error(Code::kFailedPrecondition,
                  "is " + std::string(host::FileKindName(file->kind)) + ", not a device node");
   }
@@ -51,7 +56,8 @@ std::string DeviceNumber(const FoundPath& path) {
 Result<ResolvedNode> ResolveDeviceNode(host::Host& host, const FoundPath& found,
                                        const Trust& trust) {
   std::set<std::string> unused;
-  auto present = LookUp(host, found.host_path, trust, unused);
+  auto present = LookUp(host, found.host_path, trust, unused,
+                        found.mount ? FileWanted::kMount : FileWanted::kDeviceNode);
   if (!present) return std::move(present).error().Wrap(base::EscapeForLine(found.host_path));
   ResolvedNode resolved;
   resolved.node = {.container_path = found.container_path,

@@ -11,18 +11,24 @@
 
 namespace tenon::discovery {
 
+enum class FileWanted {
+  kDeviceNode,
+  kMount,  ///< Anything but a device node, which a mounted one would be useless as.
+};
+
 /// Where `path` leads and what is there: real_path, kind and numbers are filled in. The
 /// directories that were passed on the way are added to `directories`.
 /// Errors: kNotFound if there is nothing at `path`; else what is wrong with it, as the end of a
 /// sentence about the path: "is a regular file, not a device node".
 Result<FoundPath> LookUp(host::Host& host, const std::string& path, const Trust& trust,
-                         std::set<std::string>& directories);
+                         std::set<std::string>& directories,
+                         FileWanted wanted = FileWanted::kDeviceNode);
 
 /// "c 188:0", or "b 8:0" for a block device.
 std::string DeviceNumber(const FoundPath& path);
 
 struct ResolvedNode {
-  DeviceNode node;
+  DeviceNode node;  ///< Where a mount is asked for, its permissions mean nothing.
   /// "device number changed from c 1:3 to c 1:5 since it was found", or empty: for the log, as
   /// what a container gets is what is there now.
   std::string change;

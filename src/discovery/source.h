@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -18,7 +19,10 @@ struct FoundPath {
   host::FileKind kind = host::FileKind::kOther;
   unsigned major = 0;
   unsigned minor = 0;
-  bool unsafe = false;  ///< Trust::unsafe of the rule that found it.
+  bool mount = false;      ///< A directory, socket or file to mount, no device node.
+  bool read_only = false;  ///< With `mount`.
+  bool shared = false;     ///< May belong to other devices and resources, too.
+  bool unsafe = false;     ///< Trust::unsafe of the rule that found it.
   bool operator==(const FoundPath&) const = default;
 };
 
@@ -32,6 +36,11 @@ struct FoundDevice {
   /// What the kernel calls it, "c 188:0"; another number under the same id is another device
   /// behind the same name. Empty if it has none.
   std::string device_number;
+  /// Variables that others know a device by, and its value in them: {"PCIDEVICE", "0000:01:00.0"}.
+  /// The resource's name is appended to them, and the values of several devices are joined.
+  std::map<std::string, std::string> env_lists;
+  std::map<std::string, std::string> env;  ///< Variables as they stand.
+  std::map<std::string, std::string> annotations;
   bool operator==(const FoundDevice&) const = default;
 };
 

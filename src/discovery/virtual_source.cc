@@ -14,6 +14,8 @@ void VirtualSource::Rescan() {
   for (int64_t i = 0; i < options_.count; ++i) {
     FoundDevice device;
     device.id = MakeDeviceId(options_.prefix + "-" + std::to_string(i));
+    device.env = options_.env;
+    device.annotations = options_.annotations;
     devices.push_back(std::move(device));
   }
   ReportFn report = report_;  // The call may destroy this.

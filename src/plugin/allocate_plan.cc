@@ -43,25 +43,48 @@ Result<void> CheckNodes(const ContainerAllocation& all, const ContainerAllocatio
   return {};
 }
 
-Result<void> AddDevice(ContainerAllocation& all, const DeviceSet& devices, const std::string& id,
+/// Appends a value to a list that does not have it yet: replicas are one device.
+void AppendOnce(std::string& list, const std::string& value) {
+  for (std::string_view one : base::Split(list, ','))
+    if (one == value) return;
+  list.append(list.empty() ? "" : ",").append(value);
+}
+
+Result<void> AddDevice(DeviceParts& all, const DeviceSet& devices, const std::string& id,
                        const ResolveFn& resolve) {
   TENON_TRY(const Device* device, FindHealthy(devices, id));
-  TENON_TRY(ContainerAllocation one, resolve(*device));
-  TENON_TRY_VOID(CheckNodes(all, one));
-  std::vector<std::string> conflicts = MergeAllocation(all, one);
+  TENON_TRY(DeviceParts one, resolve(*device));
+  TENON_TRY_VOID(CheckNodes(all.allocation, one.allocation));
+  std::vector<std::string> conflicts = MergeAllocation(all.allocation, one.allocation);
   if (!conflicts.empty()) return Error(Code::kFailedPrecondition, base::Join(conflicts, "; "));
+  for (const auto& [name, value] : one.env_lists)
+    AppendOnce(all.env_lists[name], value);
   return {};
+}
+
+std::string UpperCaseName(std::string_view text) {
+  std::string name;
+  for (char c : text) {
+    if (c >= 'a' && c <= 'z')
+      name += static_cast<char>(c - 'a' + 'A');
+    else
+      name += (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ? c : '_';
+  }
+  return name;
 }
 
 Result<ContainerAllocation> PlanContainer(const ResourceName& resource, const DeviceSet& devices,
                                           std::vector<std::string> ids, const ResolveFn& resolve) {
   // The kubelet sends ids in no particular order; the same set shall look the same inside.
   std::ranges::sort(ids, base::NaturalLess);
-  ContainerAllocation all;
+  DeviceParts parts;
   for (const std::string& id : ids) {
-    if (auto added = AddDevice(all, devices, id, resolve); !added)
+    if (auto added = AddDevice(parts, devices, id, resolve); !added)
       return std::move(added).error().Wrap("device " + base::EscapeForLine(id));
   }
+  ContainerAllocation all = std::move(parts.allocation);
+  for (auto& [name, value] : parts.env_lists)
+    all.env[ListVariable(name, resource)] = std::move(value);
   const std::string prefix = EnvironmentPrefix(resource);
   if (!ids.empty()) all.env[prefix + "_IDS"] = base::Join(ids, ",");
   std::string paths;
@@ -91,14 +114,11 @@ Result<std::vector<ContainerAllocation>> PlanAllocation(
 }
 
 std::string EnvironmentPrefix(const ResourceName& resource) {
-  std::string prefix = "TENON_";
-  for (char c : resource.text()) {
-    if (c >= 'a' && c <= 'z')
-      prefix += static_cast<char>(c - 'a' + 'A');
-    else
-      prefix += (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ? c : '_';
-  }
-  return prefix;
+  return "TENON_" + UpperCaseName(resource.text());
+}
+
+std::string ListVariable(const std::string& name, const ResourceName& resource) {
+  return name + "_" + UpperCaseName(resource.text());
 }
 
 }  // namespace tenon::plugin

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -12,9 +13,17 @@
 
 namespace tenon::plugin {
 
-/// What one device brings into a container, looked up when it is asked for and not before: paths
-/// are resolved and checked at Allocate time. Errors name the path that is not what it was.
-using ResolveFn = std::function<Result<ContainerAllocation>(const Device&)>;
+/// What one device brings into a container.
+struct DeviceParts {
+  ContainerAllocation allocation;
+  /// Variables of which the values of several devices are joined, without the resource at their
+  /// end: {"PCIDEVICE", "0000:01:00.0"}.
+  std::map<std::string, std::string> env_lists;
+};
+
+/// Looks up a device when it is asked for and not before: paths are resolved and checked at
+/// Allocate time. Errors name the path that is not what it was.
+using ResolveFn = std::function<Result<DeviceParts>(const Device&)>;
 
 /// Turns the ids that a kubelet asks for into what each container gets; all or nothing.
 ///
@@ -32,5 +41,9 @@ Result<std::vector<ContainerAllocation>> PlanAllocation(
 /// (comma-separated ids) and _PATHS (comma-separated container paths, left out if there are
 /// none). Only [A-Z0-9_], so that every shell can read it.
 std::string EnvironmentPrefix(const ResourceName& resource);
+
+/// "PCIDEVICE_EXAMPLE_COM_SERIAL": the variable of a list for this resource, as other plugins call
+/// it. Source: sriov-network-device-plugin and KubeVirt, which read them.
+std::string ListVariable(const std::string& name, const ResourceName& resource);
 
 }  // namespace tenon::plugin

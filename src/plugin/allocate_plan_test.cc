@@ -33,10 +33,10 @@ struct AllocatePlanTest : ::testing::Test {
 
   Result<std::vector<ContainerAllocation>> Plan(std::vector<api::AllocateRequest> requests) {
     return PlanAllocation(resource, devices, requests,
-                          [this](const Device& device) -> Result<ContainerAllocation> {
+                          [this](const Device& device) -> Result<DeviceParts> {
                             if (vanished == device.id.value)
                               return Error(Code::kNotFound, "/dev/" + vanished + ": no such file");
-                            return brings[device.id.value];
+                            return DeviceParts{brings[device.id.value], lists[device.id.value]};
                           });
   }
   void ExpectError(const Result<std::vector<ContainerAllocation>>& plan, Code code,
@@ -49,6 +49,7 @@ struct AllocatePlanTest : ::testing::Test {
   const ResourceName resource = *ResourceName::Parse("example.com/serial.v2");
   DeviceSet devices;
   std::map<std::string, ContainerAllocation> brings;
+  std::map<std::string, std::map<std::string, std::string>> lists;
   std::string vanished;
 };
 
@@ -60,6 +61,18 @@ TEST_F(AllocatePlanTest, GivesADeviceNodeAndTellsTheContainerWhatItHas) {
   EXPECT_THAT((*plan)[0].device_nodes, ElementsAre(Node("/dev/tty2")));
   EXPECT_THAT((*plan)[0].env, ElementsAre(Pair("TENON_EXAMPLE_COM_SERIAL_V2_IDS", "tty2"),
                                           Pair("TENON_EXAMPLE_COM_SERIAL_V2_PATHS", "/dev/tty2")));
+}
+
+TEST_F(AllocatePlanTest, ListsThatOthersReadAreJoinedAndNameTheResource) {
+  lists["a"] = {{"PCIDEVICE", "0000:01:00.0"}};
+  lists["b"] = {{"PCIDEVICE", "0000:01:00.1"}, {"USB_RESOURCE", "001:014"}};
+  lists["tty2"] = {{"PCIDEVICE", "0000:01:00.1"}};
+
+  auto plan = Plan({{{"b", "a", "tty2"}}});
+
+  ASSERT_TRUE(plan);
+  EXPECT_EQ("0000:01:00.0,0000:01:00.1", (*plan)[0].env["PCIDEVICE_EXAMPLE_COM_SERIAL_V2"]);
+  EXPECT_EQ("001:014", (*plan)[0].env["USB_RESOURCE_EXAMPLE_COM_SERIAL_V2"]);
 }
 
 TEST_F(AllocatePlanTest, GivesADeviceNodeThatTwoDevicesShareOnce) {

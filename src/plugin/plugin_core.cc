@@ -67,7 +67,7 @@ Result<std::vector<std::vector<std::string>>> PluginCore::Prefer(
 Result<void> PluginCore::PreStart(const std::vector<std::string>& ids) const {
   TENON_TRY([[maybe_unused]] auto plan,
             PlanAllocation(resource_, *devices_, {api::AllocateRequest{ids}},
-                           [](const Device&) { return ContainerAllocation{}; }));
+                           [](const Device&) { return DeviceParts{}; }));
   return {};
 }
 

@@ -26,7 +26,7 @@ struct PluginCoreTest : ::testing::Test {
               return text;
             }};
   }
-  PluginHooks hooks{.resolve = [](const Device&) { return ContainerAllocation{}; }};
+  PluginHooks hooks{.resolve = [](const Device&) { return DeviceParts{}; }};
   int encodings = 0;
   PluginCore core = Core(hooks);
   std::vector<std::string> written;

@@ -35,11 +35,11 @@ struct ResourcePluginTest : ::testing::Test {
   ResourcePluginTest() {
     std::string pattern = ::testing::TempDir() + "tenon-plugin-XXXXXX";
     path = ::mkdtemp(pattern.data());
-    hooks.resolve = [](const Device& device) -> Result<ContainerAllocation> {
-      ContainerAllocation gets;
+    hooks.resolve = [](const Device& device) -> Result<plugin::DeviceParts> {
+      plugin::DeviceParts gets;
       const std::string node = "/dev/" + device.id.value;
       if (device.id.value == "gone") return Error(Code::kNotFound, node + ": no such file");
-      gets.device_nodes.push_back({node, node, "rw"});
+      gets.allocation.device_nodes.push_back({node, node, "rw"});
       return gets;
     };
     directory.emplace(plugin::PluginDirectory::Options{}, loop->timers(), nullptr, path);

@@ -118,6 +118,7 @@ void FakeKubelet::OpenStream(const std::string&, Plugin& plugin) {
 }
 
 void FakeKubelet::ServePodResources(const std::string& socket, std::vector<PodResources> pods) {
+  pod_resources_.reset();  // What it said before is over, and its path free.
   auto server = rpc::Server::Listen(loop_, log_, socket, {});
   TENON_CHECK(server.has_value());
   pod_resources_ = *std::move(server);

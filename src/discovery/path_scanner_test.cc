@@ -1,10 +1,11 @@
-#include "discovery/path_source.h"
+#include "discovery/path_scanner.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <filesystem>
 
+#include "discovery/scanning_source.h"
 #include "host/fake_file_watch.h"
 #include "host/host_wrapper.h"
 #include "host/temp_tree.h"
@@ -31,7 +32,11 @@ std::vector<std::string> Texts(const Snapshot& devices) {
   return texts;
 }
 
-struct PathSourceTest : ::testing::Test {
+std::unique_ptr<Source> MakeSource(const Surroundings& surroundings, const PathOptions& options) {
+  return std::make_unique<ScanningSource>(surroundings, std::make_unique<PathScanner>(options));
+}
+
+struct PathScannerTest : ::testing::Test {
   void SetUp() override {
     if (!tree.CharacterDevice("/dev/null", 1, 3)) GTEST_SKIP() << "needs CAP_MKNOD";
     Node("/dev/zero", 5);
@@ -50,7 +55,7 @@ struct PathSourceTest : ::testing::Test {
   }
   void Start(const std::string& pattern) { Start(Options(pattern)); }
   void Start(const PathOptions& options) {
-    source = std::make_unique<PathSource>(Surroundings{*host, &files, timers, log}, options);
+    source = MakeSource({*host, &files, timers, log}, options);
     source->Start([this](Snapshot snapshot) { reports.push_back(std::move(snapshot)); });
   }
   void Fire(const std::string& directory) { files.Fire(tree.Real(directory), "x"); }
@@ -73,10 +78,10 @@ struct PathSourceTest : ::testing::Test {
   loop::TimerQueue timers{base::MonotonicTime(std::chrono::hours(1))};
   base::RecordingLog log;
   std::vector<Snapshot> reports;
-  std::unique_ptr<PathSource> source;
+  std::unique_ptr<Source> source;
 };
 
-TEST_F(PathSourceTest, ALiteralPathIsOneDevice) {
+TEST_F(PathScannerTest, ALiteralPathIsOneDevice) {
   Start("/dev/null");
 
   ASSERT_THAT(Now(), ElementsAre("null"));
@@ -92,11 +97,11 @@ TEST_F(PathSourceTest, ALiteralPathIsOneDevice) {
             device.paths.front());
 }
 
-TEST_F(PathSourceTest, TheContainerPathIsAFileOrADirectoryThatKeepsTheName) {
+TEST_F(PathScannerTest, TheContainerPathIsAFileOrADirectoryThatKeepsTheName) {
   tree.Link("/dev/link", "null");
   auto container_path = [&](const std::string& wanted) {
     PathOptions options = Options("/dev/link");
-    options.container_path = wanted;
+    if (!wanted.empty()) options.nodes.container_paths = {wanted};
     Start(options);
     return reports.back().front().paths.front().container_path;
   };
@@ -106,7 +111,64 @@ TEST_F(PathSourceTest, TheContainerPathIsAFileOrADirectoryThatKeepsTheName) {
   EXPECT_EQ("/dev/serial/link", container_path("/dev/serial/"));
 }
 
-TEST_F(PathSourceTest, AMissingLiteralPathIsNoDeviceAndAppearsWhenItIsThere) {
+TEST_F(PathScannerTest, AliasesAreTheSameDeviceNodeUnderSeveralNames) {
+  PathOptions options = Options("/dev/null");
+  options.nodes.container_paths = {"/dev/modem", "/dev/old/"};
+  Start(options);
+
+  const FoundDevice& device = reports.back().front();
+  ASSERT_EQ(2U, device.paths.size());
+  EXPECT_EQ("/dev/modem", device.paths[0].container_path);
+  EXPECT_EQ("/dev/old/null", device.paths[1].container_path);
+  EXPECT_EQ(device.paths[0].real_path, device.paths[1].real_path);
+}
+
+TEST_F(PathScannerTest, ALiteralDirectoryIsOneDeviceOfAllDeviceNodesBelowIt) {
+  Node("/dev/snd/pcm10", 3);
+  Node("/dev/snd/pcm2", 5);
+  Node("/dev/snd/by-path/x", 7);
+  tree.File("/dev/snd/seq.txt", "");
+  tree.Link("/dev/snd/loop", "../snd");
+  PathOptions options = Options("/dev/snd");
+  options.nodes.container_paths = {"/dev/sound/"};
+  Start(options);
+
+  ASSERT_THAT(Now(), ElementsAre("snd"));
+  std::vector<std::string> paths;
+  for (const FoundPath& path : reports.back().front().paths)
+    paths.push_back(path.container_path);
+  EXPECT_THAT(paths, ElementsAre("/dev/sound/by-path/x", "/dev/sound/pcm2", "/dev/sound/pcm10"));
+  EXPECT_THAT(Watched(), ElementsAre("/", "/dev", "/dev/snd", "/dev/snd/by-path"));
+}
+
+TEST_F(PathScannerTest, AnEmptyDirectoryIsUnhealthyAndRecovers) {
+  tree.Directory("/dev/snd");
+  Start("/dev/snd");
+  EXPECT_THAT(Now(), ElementsAre("snd: is a directory without device nodes"));
+
+  Node("/dev/snd/x", 3);
+
+  EXPECT_THAT(After("/dev/snd"), ElementsAre("snd"));
+}
+
+TEST_F(PathScannerTest, AMountTakesAnythingButADeviceNode) {
+  tree.File("/dev/plain", "");
+  tree.Directory("/dev/shm");
+  auto texts = [&](const std::string& path) {
+    PathOptions options = Options(path);
+    options.nodes.mount = true;
+    options.nodes.read_only = true;
+    Start(options);
+    return Now();
+  };
+
+  EXPECT_THAT(texts("/dev/plain"), ElementsAre("plain"));
+  EXPECT_THAT(texts("/dev/shm"), ElementsAre("shm"));
+  EXPECT_TRUE(reports.back().front().paths.front().read_only);
+  EXPECT_THAT(texts("/dev/null"), ElementsAre(HasSubstr("a mount does not give access to")));
+}
+
+TEST_F(PathScannerTest, AMissingLiteralPathIsNoDeviceAndAppearsWhenItIsThere) {
   Start("/dev/x");
   EXPECT_THAT(Now(), IsEmpty());
 
@@ -115,7 +177,7 @@ TEST_F(PathSourceTest, AMissingLiteralPathIsNoDeviceAndAppearsWhenItIsThere) {
   EXPECT_THAT(After("/dev"), ElementsAre("x"));
 }
 
-TEST_F(PathSourceTest, WatchesMoveDownAsMissingDirectoriesAppear) {
+TEST_F(PathScannerTest, WatchesMoveDownAsMissingDirectoriesAppear) {
   Start("/dev/serial/by-id/x");
   EXPECT_THAT(Watched(), ElementsAre("/", "/dev"));
 
@@ -129,7 +191,7 @@ TEST_F(PathSourceTest, WatchesMoveDownAsMissingDirectoriesAppear) {
   EXPECT_THAT(After("/dev/serial/by-id"), ElementsAre("serial_2Fby-id_2Fx"));
 }
 
-TEST_F(PathSourceTest, WatchesMoveUpAsDirectoriesVanish) {
+TEST_F(PathScannerTest, WatchesMoveUpAsDirectoriesVanish) {
   Node("/dev/bus/usb/001", 3);
   Start("/dev/bus/usb/001");
 
@@ -139,7 +201,7 @@ TEST_F(PathSourceTest, WatchesMoveUpAsDirectoriesVanish) {
   EXPECT_THAT(Watched(), ElementsAre("/", "/dev"));
 }
 
-TEST_F(PathSourceTest, EvenARootWithoutDevIsWatched) {
+TEST_F(PathScannerTest, EvenARootWithoutDevIsWatched) {
   tree.Remove("/dev");
   Start("/dev/null");
   EXPECT_THAT(Watched(), ElementsAre("/"));
@@ -149,7 +211,7 @@ TEST_F(PathSourceTest, EvenARootWithoutDevIsWatched) {
   EXPECT_THAT(After("/"), ElementsAre("null"));
 }
 
-TEST_F(PathSourceTest, ALiteralPathThatIsNoUsableDeviceNodeIsUnhealthyWithItsReason) {
+TEST_F(PathScannerTest, ALiteralPathThatIsNoUsableDeviceNodeIsUnhealthyWithItsReason) {
   tree.File("/dev/plain", "");
   tree.Link("/dev/dangling", "none");
   tree.Link("/dev/a", "b");
@@ -169,20 +231,20 @@ TEST_F(PathSourceTest, ALiteralPathThatIsNoUsableDeviceNodeIsUnhealthyWithItsRea
   EXPECT_THAT(texts("/dev/plain/x"), IsEmpty());
 }
 
-TEST_F(PathSourceTest, AnUnsafeRuleOffersMemory) {
+TEST_F(PathScannerTest, AnUnsafeRuleOffersMemory) {
   Node("/dev/mem", 1);
   Start("/dev/mem");
   EXPECT_THAT(Now(), ElementsAre(HasSubstr("only an unsafe rule")));
 
   PathOptions options = Options("/dev/mem");
-  options.trust.unsafe = true;
+  options.nodes.trust.unsafe = true;
   Start(options);
 
   EXPECT_THAT(Now(), ElementsAre("mem"));
 }
 
 // spec/generic-devices.md §5, input 5.
-TEST_F(PathSourceTest, ALinkThatIsSwappedKeepsItsIdAndChangesItsNumber) {
+TEST_F(PathScannerTest, ALinkThatIsSwappedKeepsItsIdAndChangesItsNumber) {
   tree.Link("/dev/x", "null");
   Start("/dev/x");
   EXPECT_EQ("c 1:3", reports.back().front().device_number);
@@ -195,7 +257,7 @@ TEST_F(PathSourceTest, ALinkThatIsSwappedKeepsItsIdAndChangesItsNumber) {
 }
 
 // spec/generic-devices.md §5, input 5.
-TEST_F(PathSourceTest, ADeviceNodeThatIsMadeAnewBehindALinkIsSeen) {
+TEST_F(PathScannerTest, ADeviceNodeThatIsMadeAnewBehindALinkIsSeen) {
   tree.Link("/dev/links/x", "../target/node");
   Node("/dev/target/node", 3);
   Start("/dev/links/x");
@@ -209,7 +271,7 @@ TEST_F(PathSourceTest, ADeviceNodeThatIsMadeAnewBehindALinkIsSeen) {
 }
 
 // spec/generic-devices.md §5, input 5.
-TEST_F(PathSourceTest, ADeviceNodeThatBecomesARegularFileIsUnhealthyAndRecovers) {
+TEST_F(PathScannerTest, ADeviceNodeThatBecomesARegularFileIsUnhealthyAndRecovers) {
   Node("/dev/x", 3);
   Start("/dev/x");
 
@@ -223,7 +285,7 @@ TEST_F(PathSourceTest, ADeviceNodeThatBecomesARegularFileIsUnhealthyAndRecovers)
 }
 
 // spec/generic-devices.md §5, input 6.
-TEST_F(PathSourceTest, OfAFamilyOfSymlinksThoseThatLeadToDeviceNodesAreOffered) {
+TEST_F(PathScannerTest, OfAFamilyOfSymlinksThoseThatLeadToDeviceNodesAreOffered) {
   tree.Link("/dev/serial/by-id/absolute", "/dev/null");
   tree.Link("/dev/serial/by-id/chain", "../by-path/hop");
   tree.Link("/dev/serial/by-path/hop", "../../zero");
@@ -242,7 +304,7 @@ TEST_F(PathSourceTest, OfAFamilyOfSymlinksThoseThatLeadToDeviceNodesAreOffered) 
 }
 
 // spec/generic-devices.md §5, input 6.
-TEST_F(PathSourceTest, ASkippedMatchIsLoggedOnceAndAppearsWhenItIsRepaired) {
+TEST_F(PathScannerTest, ASkippedMatchIsLoggedOnceAndAppearsWhenItIsRepaired) {
   tree.Link("/dev/by-id/dangling", "../none");
   Start("/dev/by-id/*");
   source->Rescan();
@@ -258,7 +320,7 @@ TEST_F(PathSourceTest, ASkippedMatchIsLoggedOnceAndAppearsWhenItIsRepaired) {
 }
 
 // spec/generic-devices.md §5, input 6.
-TEST_F(PathSourceTest, ALinkInALinkedDirectoryIsOffered) {
+TEST_F(PathScannerTest, ALinkInALinkedDirectoryIsOffered) {
   tree.Link("/dev/real/x", "../null");
   tree.Link("/dev/link", "real");
   Start("/dev/link/x");
@@ -268,7 +330,7 @@ TEST_F(PathSourceTest, ALinkInALinkedDirectoryIsOffered) {
   EXPECT_THAT(Watched(), ElementsAre("/", "/dev", "/dev/real"));
 }
 
-TEST_F(PathSourceTest, OfTwoNamesOfOneDeviceNodeTheFirstInNaturalOrderIsOffered) {
+TEST_F(PathScannerTest, OfTwoNamesOfOneDeviceNodeTheFirstInNaturalOrderIsOffered) {
   tree.Link("/dev/by-id/port10", "../null");
   tree.Link("/dev/by-id/port9", "../null");
   Start("/dev/by-id/*");
@@ -278,7 +340,7 @@ TEST_F(PathSourceTest, OfTwoNamesOfOneDeviceNodeTheFirstInNaturalOrderIsOffered)
   EXPECT_THAT(log.lines(), ElementsAre(HasSubstr("same device node as /dev/by-id/port9")));
 }
 
-TEST_F(PathSourceTest, MatchesAreInNaturalOrder) {
+TEST_F(PathScannerTest, MatchesAreInNaturalOrder) {
   for (const char* name : {"tty10", "tty2", "tty1"})
     Node(std::string("/dev/") + name, 3);
   Start("/dev/tty*");
@@ -286,7 +348,7 @@ TEST_F(PathSourceTest, MatchesAreInNaturalOrder) {
   EXPECT_THAT(Now(), ElementsAre("tty1", "tty2", "tty10"));
 }
 
-TEST_F(PathSourceTest, AnUnreadableDirectoryIsLoggedOnceAndIsNotFatal) {
+TEST_F(PathScannerTest, AnUnreadableDirectoryIsLoggedOnceAndIsNotFatal) {
   struct DeniedHost final : host::HostWrapper {
     using HostWrapper::HostWrapper;
     Result<std::vector<std::string>> List(const std::string& path) override {
@@ -308,7 +370,7 @@ TEST_F(PathSourceTest, AnUnreadableDirectoryIsLoggedOnceAndIsNotFatal) {
   source.reset();
 }
 
-TEST_F(PathSourceTest, WhatAppearsWhileTheWatchesAreMadeIsNotMissed) {
+TEST_F(PathScannerTest, WhatAppearsWhileTheWatchesAreMadeIsNotMissed) {
   tree.Directory("/dev/serial");
   files.on_watch = [&](const std::string& path) {
     if (path == tree.Real("/dev/serial") && !std::filesystem::exists(tree.Real("/dev/serial/x")))
@@ -320,7 +382,7 @@ TEST_F(PathSourceTest, WhatAppearsWhileTheWatchesAreMadeIsNotMissed) {
   EXPECT_THAT(Now(), ElementsAre("serial_2Fx"));
 }
 
-TEST_F(PathSourceTest, AStormOfEventsIsOneScan) {
+TEST_F(PathScannerTest, AStormOfEventsIsOneScan) {
   Start("/dev/x*");
   for (int i = 0; i < 1000; ++i)
     Fire("/dev");
@@ -333,7 +395,7 @@ TEST_F(PathSourceTest, AStormOfEventsIsOneScan) {
   EXPECT_EQ(2U, reports.size());
 }
 
-TEST_F(PathSourceTest, EventsThatDoNotEndPutAScanOffFor200Milliseconds) {
+TEST_F(PathScannerTest, EventsThatDoNotEndPutAScanOffFor200Milliseconds) {
   Start("/dev/x*");
   for (int i = 0; i < 19; ++i) {
     Fire("/dev");
@@ -347,7 +409,7 @@ TEST_F(PathSourceTest, EventsThatDoNotEndPutAScanOffFor200Milliseconds) {
   EXPECT_EQ(2U, reports.size());
 }
 
-TEST_F(PathSourceTest, WhileWatchesWorkItLooksOnceAMinute) {
+TEST_F(PathScannerTest, WhileWatchesWorkItLooksOnceAMinute) {
   Start("/dev/x");
   timers.Advance(milliseconds(59999));
   EXPECT_EQ(1U, reports.size());
@@ -357,7 +419,7 @@ TEST_F(PathSourceTest, WhileWatchesWorkItLooksOnceAMinute) {
   EXPECT_EQ(2U, reports.size());
 }
 
-TEST_F(PathSourceTest, SourcesStartedAtDifferentTimesPollInOneTurn) {
+TEST_F(PathScannerTest, SourcesStartedAtDifferentTimesPollInOneTurn) {
   Start("/dev/x");
   auto first = std::move(source);
   timers.Advance(seconds(17));
@@ -369,7 +431,7 @@ TEST_F(PathSourceTest, SourcesStartedAtDifferentTimesPollInOneTurn) {
   EXPECT_EQ(4U, reports.size());
 }
 
-TEST_F(PathSourceTest, WhereAWatchCannotBeMadeItLooksEveryFiveSeconds) {
+TEST_F(PathScannerTest, WhereAWatchCannotBeMadeItLooksEveryFiveSeconds) {
   files.failure = Error(Code::kResourceExhausted, "no inotify watches left");
   Start("/dev/x");
   Node("/dev/x", 3);
@@ -384,9 +446,8 @@ TEST_F(PathSourceTest, WhereAWatchCannotBeMadeItLooksEveryFiveSeconds) {
   EXPECT_EQ(before, reports.size());
 }
 
-TEST_F(PathSourceTest, WithoutInotifyItLooksEveryFiveSeconds) {
-  source =
-      std::make_unique<PathSource>(Surroundings{*host, nullptr, timers, log}, Options("/dev/x"));
+TEST_F(PathScannerTest, WithoutInotifyItLooksEveryFiveSeconds) {
+  source = MakeSource({*host, nullptr, timers, log}, Options("/dev/x"));
   source->Start([this](Snapshot snapshot) { reports.push_back(std::move(snapshot)); });
   Node("/dev/x", 3);
 
@@ -395,7 +456,7 @@ TEST_F(PathSourceTest, WithoutInotifyItLooksEveryFiveSeconds) {
   EXPECT_THAT(Now(), ElementsAre("x"));
 }
 
-TEST_F(PathSourceTest, FiveHundredDeviceNodesKeepTheirIdsOverRescans) {
+TEST_F(PathScannerTest, FiveHundredDeviceNodesKeepTheirIdsOverRescans) {
   for (unsigned i = 0; i < 500; ++i)
     ASSERT_TRUE(tree.CharacterDevice("/dev/bus/" + std::to_string(i), 166, i));
   Start("/dev/bus/*");
@@ -407,9 +468,8 @@ TEST_F(PathSourceTest, FiveHundredDeviceNodesKeepTheirIdsOverRescans) {
   EXPECT_THAT(Watched(), ElementsAre("/", "/dev", "/dev/bus"));
 }
 
-TEST_F(PathSourceTest, MayBeDestroyedInItsReport) {
-  source =
-      std::make_unique<PathSource>(Surroundings{*host, &files, timers, log}, Options("/dev/null"));
+TEST_F(PathScannerTest, MayBeDestroyedInItsReport) {
+  source = MakeSource({*host, &files, timers, log}, Options("/dev/null"));
   bool destroy = false;
   source->Start([&](const Snapshot&) {
     if (destroy) source.reset();
@@ -424,13 +484,13 @@ TEST_F(PathSourceTest, MayBeDestroyedInItsReport) {
   EXPECT_EQ(std::nullopt, timers.next_deadline());
 }
 
-TEST_F(PathSourceTest, HotplugIsSeenThroughInotify) {
+TEST_F(PathScannerTest, HotplugIsSeenThroughInotify) {
   base::SystemClock clock;
   auto loop = *loop::EventLoop::Create(clock);
   auto inotify = *host::FileWatch::Create(*loop);
-  PathSource real(Surroundings{*host, inotify.get(), loop->timers(), log},
-                  Options("/dev/serial/by-id/*"),
-                  PathTiming{.settle = milliseconds(1), .longest_settle = milliseconds(5)});
+  ScanningSource real({*host, inotify.get(), loop->timers(), log},
+                      std::make_unique<PathScanner>(Options("/dev/serial/by-id/*")),
+                      ScanTiming{.settle = milliseconds(1), .longest_settle = milliseconds(5)});
   Snapshot last;
   real.Start([&](Snapshot snapshot) { last = std::move(snapshot); });
   auto until = [&](const std::vector<std::string>& texts) {

@@ -1,0 +1,227 @@
+// Devices of a machine in a directory, found, offered and handed out by a real tenond.
+
+#include <cstdlib>
+#include <fstream>
+#include <map>
+#include <optional>
+#include <sstream>
+
+#include "checkpoint/checkpoint.h"
+#include "discovery/sysfs_tree.h"
+#include "spine/spine_fixture.h"
+#include "wire/messages.h"
+
+namespace tenon::spine {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr const char* kBus = "pci0000:00/0000:00:14.0/usb1";
+
+struct DevicesTest : SpineTest {
+  void SetUp() override {
+    if (!sysfs.tree.CharacterDevice("/dev/null", 1, 3)) GTEST_SKIP() << "needs CAP_MKNOD";
+  }
+  void Start(const std::string& resources) {
+    WriteConfig(resources);
+    kubelet.Start();
+    std::vector<std::string> arguments = Arguments();
+    arguments.insert(arguments.end(), {"--root", sysfs.tree.root()});
+    tenond = std::make_unique<TenondProcess>(*loop, arguments, tree.Real("/run/tenond.sock"));
+  }
+  void Plug(const std::string& port, unsigned number, const std::string& serial) {
+    ASSERT_TRUE(sysfs.Usb(std::string(kBus) + "/" + port, 1, number,
+                          {{"idVendor", "0403"}, {"idProduct", "6001"}, {"serial", serial}}));
+  }
+  /// "id" or "id Unhealthy" of what the kubelet was told last.
+  std::vector<std::string> Listed(const std::string& resource) const {
+    std::vector<std::string> texts;
+    const FakeKubelet::Plugin* plugin = kubelet.Find(resource);
+    if (plugin == nullptr) return texts;
+    for (const api::ListedDevice& device : plugin->devices)
+      texts.push_back(device.id + (device.health == api::kHealthy ? "" : " " + device.health));
+    return texts;
+  }
+  bool WaitForList(const std::string& resource, const std::vector<std::string>& wanted) {
+    return RunUntil(
+        [&] { return kubelet.Find(resource) != nullptr && Listed(resource) == wanted; });
+  }
+  ContainerAllocation Allocate(const std::string& resource, const std::vector<std::string>& ids) {
+    std::optional<rpc::Status> status;
+    std::vector<ContainerAllocation> allocations;
+    kubelet.Allocate(resource, {api::AllocateRequest{ids}}, [&](rpc::Status s, auto a) {
+      status = std::move(s);
+      allocations = std::move(a);
+    });
+    EXPECT_TRUE(RunUntil([&status] { return status.has_value(); }));
+    if (allocations.size() == 1) return allocations[0];
+    ADD_FAILURE() << status->message;
+    return {};
+  }
+  std::string Status() { return tenond->Get("/api/v1/status").body; }
+
+  discovery::SysfsTree sysfs;
+  std::unique_ptr<TenondProcess> tenond;
+};
+
+constexpr const char* kStick =
+    "  - {name: stick, devices: [{usb: {vendor: \"0403\", product: \"6001\"}}]}\n";
+
+// spec/generic-devices.md §5, input 4.
+TEST_F(DevicesTest, AReplugWithAnotherNumberKeepsTheIdAndAllocateGivesTheNewDeviceNode) {
+  Plug("1-1/1-1.4", 7, "S");
+  Start(kStick);
+  ASSERT_TRUE(WaitForList("example.com/stick", {"0403:6001:S"})) << tenond->log();
+  EXPECT_EQ("/dev/bus/usb/001/007",
+            Allocate("example.com/stick", {"0403:6001:S"}).device_nodes[0].host_path);
+
+  sysfs.Unplug(std::string(kBus) + "/1-1/1-1.4", "bus/usb/devices");
+  sysfs.tree.Remove("/dev/bus/usb/001/007");
+  ASSERT_TRUE(WaitForList("example.com/stick", {"0403:6001:S Unhealthy"})) << tenond->log();
+  EXPECT_THAT(Status(), HasSubstr("vanished while held by a pod"));
+  Plug("1-1/1-1.4", 9, "S");
+
+  ASSERT_TRUE(WaitForList("example.com/stick", {"0403:6001:S"})) << tenond->log();
+  ContainerAllocation allocation = Allocate("example.com/stick", {"0403:6001:S"});
+  EXPECT_EQ("/dev/bus/usb/001/009", allocation.device_nodes[0].host_path);
+  EXPECT_EQ("001:009", allocation.env["USB_RESOURCE_EXAMPLE_COM_STICK"]);
+}
+
+TEST_F(DevicesTest, ADeviceThatAPodHoldsFromAnotherPluginIsNotOfferedUntilItIsGivenBack) {
+  Plug("1-1", 7, "S");
+  ContainerAllocation given;
+  given.device_nodes = {{"/dev/bus/usb/001/007", "/dev/bus/usb/001/007", "rw"}};
+  const checkpoint::Ids ids(std::vector<std::string>{"f00d"});
+  checkpoint::Entry entry{.pod_uid = "1234",
+                          .container_name = "main",
+                          .resource_name = "squat.ai/serial",
+                          .device_ids = std::map<int64_t, checkpoint::Ids>{{-1, ids}},
+                          .alloc_resp = wire::EncodeContainerAllocation(given)};
+  checkpoint::Checkpoint books;
+  books.entries = std::vector<checkpoint::Entry>{entry};
+  tree.File("/plugins/kubelet_internal_checkpoint", checkpoint::Encode(books));
+  kubelet.ServePodResources(tree.Real("/pods.sock"),
+                            {{"till", "shop", {{"main", {{"squat.ai/serial", {"f00d"}, {}}}}}}});
+  Start(kStick);
+  ASSERT_TRUE(WaitForList("example.com/stick", {"0403:6001:S Unhealthy"})) << tenond->log();
+  EXPECT_TRUE(RunUntil([&] {
+    return Status().find("held by pod shop/till as f00d of squat.ai/serial") != std::string::npos;
+  })) << Status();
+
+  kubelet.ServePodResources(tree.Real("/pods.sock"), {});
+
+  EXPECT_TRUE(WaitForList("example.com/stick", {"0403:6001:S"})) << tenond->log();
+}
+
+TEST_F(DevicesTest, ASharedDeviceIsManyAndAReloadChangesHowMany) {
+  Start("  - {name: shared, share: 2, devices: [{path: /dev/null}]}\n");
+  ASSERT_TRUE(WaitForList("example.com/shared", {"null::0", "null::1"})) << tenond->log();
+  EXPECT_EQ(1U, Allocate("example.com/shared", {"null::0", "null::1"}).device_nodes.size());
+
+  WriteConfig("  - {name: shared, share: 3, devices: [{path: /dev/null}]}\n");
+
+  EXPECT_TRUE(WaitForList("example.com/shared", {"null::0", "null::1", "null::2"}))
+      << tenond->log();
+}
+
+/// The layout of a real machine: a hub behind a hub with twins that have no serial numbers, one of
+/// them in port 10, and a composite camera with a microphone.
+TEST_F(DevicesTest, ARealLayoutOfHubsTwinsAndACompositeDeviceIsFound) {
+  const std::string copy = "umockdev-run --device " LAYOUTS_PATH
+                           "/usb.umockdev -- sh -c 'cp -a \"$UMOCKDEV_DIR\"/sys " +
+                           sysfs.tree.root() + "' 2>&1";
+  // NOLINTNEXTLINE(cert-env33-c,concurrency-mt-unsafe): a test's own command, with one thread.
+  if (std::system(copy.c_str()) != 0) GTEST_SKIP() << "needs umockdev-run";
+  for (unsigned number : {2U, 3U, 14U, 15U, 16U})
+    ASSERT_TRUE(sysfs.tree.CharacterDevice(discovery::SysfsTree::UsbNode(1, number), 189, number));
+  ASSERT_TRUE(sysfs.tree.CharacterDevice("/dev/ttyUSB2", 188, 2));
+  ASSERT_TRUE(sysfs.tree.CharacterDevice("/dev/ttyUSB10", 188, 10));
+  ASSERT_TRUE(sysfs.tree.CharacterDevice("/dev/video0", 81, 0));
+  ASSERT_TRUE(sysfs.tree.CharacterDevice("/dev/video1", 81, 1));
+  ASSERT_TRUE(sysfs.tree.CharacterDevice("/dev/snd/pcmC1D0c", 116, 3));
+
+  Start(
+      "  - {name: tty, devices: [{usb: {vendor: \"0403\"}, nodes: [tty]}]}\n"
+      "  - {name: camera, devices: [{usb: {class: \"0e\"}, nodes: [video4linux, sound]}]}\n"
+      "  - {name: hub, devices: [{usb: {class: \"09\"}}]}\n");
+
+  ASSERT_TRUE(WaitForList("example.com/tty", {"usb-1-1.4.10", "usb-1-1.4.2"})) << tenond->log();
+  ASSERT_TRUE(WaitForList("example.com/camera", {"046d:0825:C0FFEE"})) << tenond->log();
+  ASSERT_TRUE(WaitForList("example.com/hub", {"usb-1-1", "usb-1-1.4"})) << tenond->log();
+  EXPECT_EQ("/dev/ttyUSB10",
+            Allocate("example.com/tty", {"usb-1-1.4.2"}).device_nodes[0].host_path);
+  EXPECT_EQ(
+      "/dev/snd/pcmC1D0c,/dev/video0,/dev/video1",
+      Allocate("example.com/camera", {"046d:0825:C0FFEE"}).env["TENON_EXAMPLE_COM_CAMERA_PATHS"]);
+}
+
+/// A machine with a network card, an FPGA and an InfiniBand adapter, offered by examples/config.
+struct ExamplesTest : DevicesTest {
+  void Function(const std::string& address, const std::map<std::string, std::string>& attributes,
+                const std::string& driver) {
+    const std::string directory =
+        sysfs.Device("pci0000:00/" + address, "bus/pci/devices", attributes);
+    sysfs.tree.Directory("/sys/bus/pci/drivers/" + driver);
+    sysfs.tree.Link(directory + "/driver", "/sys/bus/pci/drivers/" + driver);
+  }
+  void StartExample(const std::string& name) {
+    std::ifstream file(EXAMPLES_PATH "/" + name);
+    std::stringstream text;
+    text << file.rdbuf();
+    const std::string config = text.str();
+    Start(config.substr(config.find("resources:\n") + 11));
+  }
+};
+
+TEST_F(ExamplesTest, ANetworkCardGivesItsVirtualFunctions) {
+  Function("0000:3b:00.0", {{"vendor", "0x15b3"}, {"class", "0x020000"}}, "mlx5_core");
+  for (const auto& [address, driver] : std::map<std::string, std::string>{
+           {"0000:3b:00.1", "vfio-pci"}, {"0000:3b:00.2", "mlx5_core"}}) {
+    Function(address, {{"vendor", "0x15b3"}, {"class", "0x020000"}, {"numa_node", "1"}}, driver);
+    sysfs.tree.Link("/sys/devices/pci0000:00/" + address + "/physfn", "../0000:3b:00.0");
+  }
+  sysfs.tree.Link("/sys/kernel/iommu_groups/12/devices/0000:3b:00.1",
+                  "/sys/devices/pci0000:00/0000:3b:00.1");
+  sysfs.tree.Link("/sys/devices/pci0000:00/0000:3b:00.1/iommu_group",
+                  "/sys/kernel/iommu_groups/12");
+  ASSERT_TRUE(sysfs.tree.CharacterDevice("/dev/vfio/12", 243, 0));
+  ASSERT_TRUE(sysfs.tree.CharacterDevice("/dev/vfio/vfio", 10, 196));
+  StartExample("nic.yaml");
+
+  ASSERT_TRUE(WaitForList("example.com/vf-dpdk", {"0000:3b:00.1"})) << tenond->log();
+  ASSERT_TRUE(WaitForList("example.com/vf-kernel", {"0000:3b:00.2"})) << tenond->log();
+  ContainerAllocation group = Allocate("example.com/vf-dpdk", {"0000:3b:00.1"});
+  ASSERT_EQ(2U, group.device_nodes.size());
+  EXPECT_EQ("/dev/vfio/12", group.device_nodes[0].host_path);
+  ContainerAllocation function = Allocate("example.com/vf-kernel", {"0000:3b:00.2"});
+  EXPECT_TRUE(function.device_nodes.empty());
+  EXPECT_EQ("0000:3b:00.2", function.env["PCIDEVICE_EXAMPLE_COM_VF_KERNEL"]);
+}
+
+TEST_F(ExamplesTest, AnFpgaGivesItsCharacterDevices) {
+  Function("0000:5e:00.0", {{"vendor", "0x10ee"}, {"class", "0x120000"}}, "xdma");
+  ASSERT_TRUE(sysfs.Node("pci0000:00/0000:5e:00.0/xdma/xdma0_user", "xdma", "xdma0_user", 235, 0));
+  ASSERT_TRUE(
+      sysfs.Node("pci0000:00/0000:5e:00.0/xdma/xdma0_h2c_0", "xdma", "xdma0_h2c_0", 235, 1));
+  StartExample("fpga.yaml");
+
+  ASSERT_TRUE(WaitForList("example.com/fpga", {"0000:5e:00.0"})) << tenond->log();
+  EXPECT_EQ("/dev/fpga/xdma0_h2c_0,/dev/fpga/xdma0_user",
+            Allocate("example.com/fpga", {"0000:5e:00.0"}).env["TENON_EXAMPLE_COM_FPGA_PATHS"]);
+}
+
+TEST_F(ExamplesTest, AnInfinibandAdapterGivesItsVerbsAndTheConnectionManager) {
+  const std::string adapter = "pci0000:00/0000:af:00.0";
+  ASSERT_TRUE(sysfs.Node(adapter + "/infiniband_verbs/uverbs0", "infiniband_verbs",
+                         "infiniband/uverbs0", 231, 192));
+  ASSERT_TRUE(sysfs.tree.CharacterDevice("/dev/infiniband/rdma_cm", 10, 58));
+  StartExample("infiniband.yaml");
+
+  const std::string id = "infiniband__verbs-0000:af:00.0_2Binfiniband_2Frdma__cm";
+  ASSERT_TRUE(RunUntil([&] { return Listed("example.com/hca").size() == 16; })) << tenond->log();
+  EXPECT_EQ("/dev/infiniband/uverbs0,/dev/infiniband/rdma_cm",
+            Allocate("example.com/hca", {id + "::3"}).env["TENON_EXAMPLE_COM_HCA_PATHS"]);
+}
+
+}  // namespace
+}  // namespace tenon::spine
