@@ -3,7 +3,8 @@
 docs/config.schema.json says.
 
 In docs/architecture.md every `path/like/this.cc` in backticks counts, relative to src/ or to the
-root; in all documents every relative link target does.
+root; in all documents every relative link target does; in docs/upstream-cases.md every
+`Suite.Test` in backticks must be a test.
 """
 import json
 import pathlib
@@ -12,6 +13,8 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PATH = re.compile(r"`([\w.-]+(?:/[\w.-]+)+)/?`")
+TEST = re.compile(r"`(\w+)\.(\w+)`")
+TESTS = re.compile(r"^TEST(?:_F|_P)?\((\w+), (\w+)\)", re.M)
 LINK = re.compile(r"\]\((?!https?:|#|mailto:)([^)#\s]+)")
 
 
@@ -42,8 +45,18 @@ def unlike_schema():
             yield f"{example.relative_to(ROOT)}: {error.json_path}: {error.message}"
 
 
+def missing_tests():
+    sources = [p for d in ("src", "apps", "tests") for p in (ROOT / d).rglob("*_test.cc")]
+    tests = {test for p in sources for test in TESTS.findall(p.read_text())}
+    page = ROOT / "docs/upstream-cases.md"
+    for no, line in enumerate(page.read_text().splitlines(), 1):
+        for test in TEST.findall(line):
+            if test not in tests and test[1] not in ("py", "go", "cc", "h"):
+                yield f"{page.relative_to(ROOT)}:{no}: there is no test {'.'.join(test)}"
+
+
 def main():
-    bad = [*missing(), *unlike_schema()]
+    bad = [*missing(), *unlike_schema(), *missing_tests()]
     print("\n".join(bad) or "documents name only files that exist")
     return bool(bad)
 

@@ -59,4 +59,9 @@ Result<Inspection> Inspect(std::string_view text, std::string_view name);
 /// FNV-1a 32 over the dump that the kubelet hashes.
 uint32_t Checksum(const Checkpoint& checkpoint);
 
+/// One entry as it stands in the file.
+std::string EncodeEntry(const Entry& entry);
+/// One member of RegisteredDevices as it stands in the file, `"resource":["id"]`.
+std::string EncodeRegistered(std::string_view resource, const Ids& ids);
+
 }  // namespace tenon::checkpoint

@@ -81,12 +81,15 @@ void AppendIds(std::string& out, const Ids& ids) {
   AppendAll(out, '[', *ids, ']', [&](const std::string& id) { AppendText(out, id); });
 }
 
+void AppendIdList(std::string& out, std::string_view key, const Ids& ids) {
+  AppendText(out, key);
+  out.push_back(':');
+  AppendIds(out, ids);
+}
+
 void AppendIdLists(std::string& out, const std::map<std::string, Ids>& lists) {
-  AppendAll(out, '{', lists, '}', [&](const auto& list) {
-    AppendText(out, list.first);
-    out.push_back(':');
-    AppendIds(out, list.second);
-  });
+  AppendAll(out, '{', lists, '}',
+            [&](const auto& list) { AppendIdList(out, list.first, list.second); });
 }
 
 void AppendEntry(std::string& out, const Entry& entry) {
@@ -231,6 +234,18 @@ class Decoder {
 };
 
 }  // namespace
+
+std::string EncodeEntry(const Entry& entry) {
+  std::string out;
+  AppendEntry(out, entry);
+  return out;
+}
+
+std::string EncodeRegistered(std::string_view resource, const Ids& ids) {
+  std::string out;
+  AppendIdList(out, resource, ids);
+  return out;
+}
 
 std::string Encode(const Checkpoint& checkpoint) {
   std::string out = "{\"Data\":{\"PodDeviceEntries\":";

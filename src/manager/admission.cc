@@ -8,31 +8,70 @@
 
 namespace tenon::manager {
 
-Admission::Admission(DeviceState state, PodRequest pod, Deadlines deadlines, Done done)
-    : state_(state), pod_(std::move(pod)), deadlines_(deadlines), done_(std::move(done)) {
-  if (!pod_.containers.empty()) limit_ = container().limits.begin();
+Admission::Admission(DeviceState state, PodRequest pod, const ManagerOptions& options, Done done)
+    : state_(state), pod_(std::move(pod)), options_(options), done_(std::move(done)) {}
+
+bool Admission::Align() {
+  const TopologyOptions& topology = options_.topology;
+  if (topology.policy == TopologyPolicy::kNone) return true;
+  const bool whole_pod = topology.scope == TopologyScope::kPod;
+  if (whole_pod && container_ > 0) return true;
+  std::vector<TopologyHints> resources;
+  for (const auto& [resource, quantity] : whole_pod ? TotalRequests(pod_) : container().limits)
+    if ((quantity > 0 || options_.compat) && state_.Knows(resource))
+      resources.push_back(Hints(resource, quantity));
+  TopologyDecision decision = MergeHints(resources, topology, options_.numa);
+  affinity_ = decision.hint.mask;
+  return decision.admit;
+}
+
+TopologyHints Admission::Hints(const std::string& resource, int64_t quantity) const {
+  const DeviceRow* row = state_.table.Find(resource);
+  HintRequest request{.quantity = quantity, .have = HeldInScope(resource), .reusable = {}};
+  if (!request.have && options_.topology.scope == TopologyScope::kContainer)
+    if (auto reusable = reusable_.find(resource); reusable != reusable_.end())
+      request.reusable = reusable->second;
+  return DeviceHints(request, row, state_.pods.Free(resource, row), options_.numa);
+}
+
+std::optional<std::set<std::string>> Admission::HeldInScope(const std::string& resource) const {
+  std::optional<std::set<std::string>> held;
+  for (size_t i = 0; i < pod_.containers.size(); ++i) {
+    if (options_.topology.scope == TopologyScope::kContainer && i != container_) continue;
+    const HeldDevices* devices = state_.pods.Find({pod_.uid, pod_.containers[i].name, resource});
+    if (devices == nullptr) continue;
+    if (!held) held.emplace();
+    for (std::string& id : devices->AllIds())
+      held->insert(std::move(id));
+  }
+  return held;
 }
 
 void Admission::Advance() {
-  while (container_ < pod_.containers.size()) {
-    if (limit_ == container().limits.end()) {
-      EndContainer();
-      continue;
+  for (; container_ < pod_.containers.size(); EndContainer()) {
+    if (!limit_) {
+      if (!Align()) return End(Outcome::kNotAligned);
+      limit_ = container().limits.begin();
     }
-    Result<Step> step = AllocateLimit();
-    if (!step) return End(std::move(step).error());
-    if (*step == Step::kWaiting) return;
-    ++limit_;
+    for (; *limit_ != container().limits.end(); ++*limit_) {
+      Result<Step> step = AllocateLimit();
+      if (!step) return End(std::move(step).error());
+      if (*step == Step::kWaiting) return;
+    }
   }
-  End({});
+  End(Outcome::kAllocated);
 }
 
 Result<Admission::Step> Admission::AllocateLimit() {
-  const auto& [resource, quantity] = *limit_;
-  if (quantity == 0) return Step::kDone;
-  if (!IsKnown(resource)) return SkipUnknown(resource);
-  DeviceRequest request{
-      .key = Key(), .required = quantity, .have = {}, .reusable = {}, .running = IsRunning()};
+  const auto& [resource, quantity] = **limit_;
+  if (quantity == 0 && !options_.compat) return Step::kDone;
+  if (!state_.Knows(resource)) return SkipUnknown(resource);
+  DeviceRequest request{.key = Key(),
+                        .required = quantity,
+                        .have = {},
+                        .reusable = {},
+                        .running = IsRunning(),
+                        .affinity = affinity_};
   if (const HeldDevices* held = state_.pods.Find(request.key)) {
     request.have = held->AllIds();
   } else if (auto reusable = reusable_.find(resource); reusable != reusable_.end()) {
@@ -46,7 +85,7 @@ Result<Admission::Step> Admission::AllocateLimit() {
 }
 
 Result<Admission::Step> Admission::AskPreference() {
-  const std::string& resource = limit_->first;
+  const std::string& resource = (*limit_)->first;
   Endpoint* endpoint = state_.endpoints.Find(resource);
   if (endpoint == nullptr)
     return Error(Code::kFailedPrecondition,
@@ -54,7 +93,7 @@ Result<Admission::Step> Admission::AskPreference() {
   if (!selection_->incomplete() || !endpoint->options().preferred_allocation_available)
     return FinishSelection({});
   auto call = endpoint->GetPreferredAllocation(
-      selection_->Preference(state_.table.Find(resource), state_.pods), deadlines_.preferred,
+      selection_->Preference(state_.table.Find(resource), state_.pods), options_.preferred_deadline,
       [this](Result<std::vector<std::string>> preferred) { OnPreferred(std::move(preferred)); });
   if (!call)
     return std::move(call).error().Wrap("device plugin GetPreferredAllocation rpc failed with err");
@@ -70,7 +109,7 @@ void Admission::OnPreferred(Result<std::vector<std::string>> preferred) {
 }
 
 Result<Admission::Step> Admission::FinishSelection(const std::vector<std::string>& preferred) {
-  const std::string& resource = limit_->first;
+  const std::string& resource = (*limit_)->first;
   Selection selection = *std::exchange(selection_, std::nullopt);
   TENON_TRY(std::vector<std::string> ids,
             std::move(selection).Finish(preferred, state_.table.Find(resource), state_.pods));
@@ -78,7 +117,7 @@ Result<Admission::Step> Admission::FinishSelection(const std::vector<std::string
   Endpoint* endpoint = state_.endpoints.Find(resource);
   if (endpoint == nullptr)
     return Error(Code::kFailedPrecondition, "unknown Device Plugin " + resource);
-  TENON_TRY(call_, endpoint->Allocate({reservation_->ids()}, deadlines_.allocate,
+  TENON_TRY(call_, endpoint->Allocate({reservation_->ids()}, options_.allocate_deadline,
                                       [this](Result<std::optional<AllocateAnswer>> answer) {
                                         OnAllocated(std::move(answer));
                                       }));
@@ -96,7 +135,7 @@ void Admission::OnAllocated(Result<std::optional<AllocateAnswer>> answer) {
 void Admission::GoOn(Result<Step> step) {
   if (!step) return End(std::move(step).error());
   if (*step == Step::kWaiting) return;
-  ++limit_;
+  ++*limit_;
   Advance();
 }
 
@@ -112,10 +151,11 @@ void Admission::EndContainer() {
       }
     }
   }
-  if (++container_ < pod_.containers.size()) limit_ = container().limits.begin();
+  ++container_;
+  limit_.reset();
 }
 
-void Admission::End(Result<void> result) {
+void Admission::End(Result<Outcome> result) {
   ending_ = state_.timers.After(base::Duration::zero(),
                                 [done = done_, result = std::move(result)] { done(result); });
 }
@@ -127,25 +167,20 @@ std::vector<HoldKey> Admission::Commit() {
     added.push_back(key);
     allocated.reservation->Commit(
         {.ids = GroupByNuma(allocated.reservation->ids(), state_.table.Find(key.resource)),
-         .encoded = std::move(allocated.answer.encoded),
-         .allocation = std::move(allocated.answer.allocation)});
+         .allocation = std::move(allocated.answer.allocation)},
+        std::move(allocated.answer.encoded));
   }
   return added;
 }
 
 HoldKey Admission::Key() const {
-  return {pod_.uid, container().name, limit_->first};
-}
-
-bool Admission::IsKnown(const std::string& resource) const {
-  return state_.table.Find(resource) != nullptr || state_.endpoints.Find(resource) != nullptr ||
-         state_.pods.InUse(resource) != nullptr;
+  return {pod_.uid, container().name, (*limit_)->first};
 }
 
 /// An init container that has ended before a container that runs is as good as running: it is not
 /// started again, so it must not cost the pod its life when its devices have become unhealthy.
 bool Admission::IsRunning() const {
-  if (container().kind != ContainerKind::kInit) return container().running;
+  if (container().kind != ContainerKind::kInit || options_.compat) return container().running;
   return std::any_of(pod_.containers.begin() + static_cast<ptrdiff_t>(container_),
                      pod_.containers.end(),
                      [](const ContainerRequest& later) { return later.running; });
@@ -156,7 +191,7 @@ bool Admission::IsRunning() const {
 /// had once is left to the fit check, which says so better.
 Result<Admission::Step> Admission::SkipUnknown(const std::string& resource) const {
   if (!ResourceName::Parse(resource)) return Step::kDone;  // cpu, memory and their like.
-  if (state_.table.WasRemoved(resource) || IsRunning()) return Step::kDone;
+  if (options_.compat || state_.table.WasRemoved(resource) || IsRunning()) return Step::kDone;
   std::vector<std::string> known;
   for (const auto& [name, row] : state_.table.rows())
     known.push_back(name);

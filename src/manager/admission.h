@@ -8,15 +8,16 @@
 #include <string>
 #include <vector>
 
-#include "base/clock.h"
 #include "base/result.h"
 #include "loop/timer_queue.h"
 #include "manager/allocator.h"
 #include "manager/device_table.h"
 #include "manager/endpoint.h"
+#include "manager/options.h"
 #include "manager/pod_devices.h"
 #include "manager/pod_request.h"
 #include "manager/reservation.h"
+#include "manager/topology_hints.h"
 
 namespace tenon::manager {
 
@@ -26,22 +27,30 @@ struct DeviceState {
   const DeviceTable& table;
   const EndpointTable& endpoints;
   PodDevices& pods;
+
+  /// Whether a device plugin serves the resource, did so lately, or pods still hold some of it.
+  bool Knows(const std::string& resource) const {
+    return table.Find(resource) != nullptr || endpoints.Find(resource) != nullptr ||
+           pods.InUse(resource) != nullptr;
+  }
 };
 
-/// Allocates the devices of one pod: its containers in order, their resources by name, for each
-/// choose → reserve → Allocate. All reservations are kept to the end and committed together, so a
-/// pod that fails half-way leaves nothing behind, and destroying the admission undoes it.
-/// Thread: loop only.
+/// Allocates the devices of one pod: its containers in order; for each the topology policy's NUMA
+/// nodes, then its resources by name, for each choose → reserve → Allocate. All reservations are
+/// kept to the end and committed together, so a pod that fails half-way leaves nothing behind, and
+/// destroying the admission undoes it. Thread: loop only.
 class Admission final {
  public:
-  struct Deadlines {
-    base::Duration allocate;
-    base::Duration preferred;
+  /// How an admission ends that no error ended.
+  enum class Outcome {
+    kAllocated,
+    kNotAligned,  ///< The topology policy refuses the pod.
   };
   /// Runs once, from a turn of its own, so that it may destroy the admission.
-  using Done = std::function<void(Result<void>)>;
+  using Done = std::function<void(Result<Outcome>)>;
 
-  Admission(DeviceState state, PodRequest pod, Deadlines deadlines, Done done);
+  /// Owner: `options` outlive the admission.
+  Admission(DeviceState state, PodRequest pod, const ManagerOptions& options, Done done);
   Admission(const Admission&) = delete;
   Admission& operator=(const Admission&) = delete;
 
@@ -50,7 +59,7 @@ class Admission final {
 
   const PodRequest& pod() const { return pod_; }
 
-  /// Commits all that was allocated; returns what was added. Requires: ended without an error.
+  /// Commits all that was allocated; returns what was added. Requires: ended with kAllocated.
   std::vector<HoldKey> Commit();
 
  private:
@@ -64,6 +73,10 @@ class Admission final {
     kWaiting,  ///< A plugin was asked; its answer goes on.
   };
 
+  /// Sets the affinity of the containers that it decides for. Returns whether to go on.
+  bool Align();
+  TopologyHints Hints(const std::string& resource, int64_t quantity) const;
+  std::optional<std::set<std::string>> HeldInScope(const std::string& resource) const;
   void Advance();
   Result<Step> AllocateLimit();
   Result<Step> AskPreference();
@@ -73,22 +86,23 @@ class Admission final {
   void GoOn(Result<Step> step);
   void NextLimit();
   void EndContainer();
-  void End(Result<void> result);
+  void End(Result<Outcome> result);
 
   const ContainerRequest& container() const { return pod_.containers[container_]; }
   HoldKey Key() const;
   bool IsRunning() const;
-  bool IsKnown(const std::string& resource) const;
   Result<Step> SkipUnknown(const std::string& resource) const;
   std::vector<std::string> HeldHere(const std::string& resource) const;
 
   const DeviceState state_;
   const PodRequest pod_;
-  const Deadlines deadlines_;
+  const ManagerOptions& options_;
   const Done done_;
 
   size_t container_ = 0;
-  std::map<std::string, int64_t>::const_iterator limit_;
+  /// nullopt: the container has not begun.
+  std::optional<std::map<std::string, int64_t>::const_iterator> limit_;
+  std::optional<NumaMask> affinity_;  ///< Of this container.
   /// Resource → devices that the containers that follow may take over.
   std::map<std::string, std::set<std::string>> reusable_;
   std::vector<Allocated> allocated_;

@@ -10,16 +10,39 @@ AdmissionQueue::AdmissionQueue(DeviceState state, base::Log& log, CheckpointStor
     : state_(state), log_(log), store_(store), later_(later), options_(options) {}
 
 void AdmissionQueue::Admit(PodRequest pod, Done done) {
+  Enqueue(std::move(pod), /*of_container=*/false,
+          [done = std::move(done)](const Result<AdmitResult>& result) {
+            if (result) return done(*result);
+            done({.admitted = false,
+                  .reason = "UnexpectedAdmissionError",
+                  .message = "Allocate failed due to " + result.error().message() +
+                             ", which is unexpected"});
+          });
+}
+
+void AdmissionQueue::AllocateMissing(const PodRequest& pod, const ContainerRequest& container,
+                                     std::function<void(Result<void>)> done) {
+  PodRequest only = pod;
+  only.containers = {container};
+  only.containers[0].running = false;
+  Enqueue(std::move(only), /*of_container=*/true,
+          [done = std::move(done)](const Result<AdmitResult>& result) {
+            if (!result) return done(result.error());
+            if (!result->admitted) return done(Error(Code::kResourceExhausted, result->message));
+            done({});
+          });
+}
+
+void AdmissionQueue::Enqueue(PodRequest pod, bool of_container, Ended done) {
   auto is_this = [&](const std::string& uid) { return uid == pod.uid; };
   if (std::ranges::any_of(waiting_, is_this,
                           [](const Waiting& w) { return w.admission->pod().uid; }) ||
       std::ranges::any_of(unsaved_, is_this, &Unsaved::uid))
     return Refuse(std::move(done), "pod " + pod.uid + " is being admitted already");
-  Admission::Deadlines deadlines{options_.allocate_deadline, options_.preferred_deadline};
   waiting_.push_back(
-      {std::make_unique<Admission>(state_, std::move(pod), deadlines,
-                                   [this](const Result<void>& result) { OnAllocated(result); }),
-       std::move(done)});
+      {std::make_unique<Admission>(state_, std::move(pod), options_,
+                                   [this](const Result<Admission::Outcome>& r) { OnAllocated(r); }),
+       of_container, std::move(done)});
   StartNext();
 }
 
@@ -29,21 +52,44 @@ void AdmissionQueue::StartNext() {
   waiting_.front().admission->Start();
 }
 
-void AdmissionQueue::OnAllocated(const Result<void>& result) {
+void AdmissionQueue::OnAllocated(const Result<Admission::Outcome>& result) {
   Waiting first = std::move(waiting_.front());
   waiting_.pop_front();
   allocating_ = false;
-  if (result) {
+  if (result && *result == Admission::Outcome::kAllocated) {
     Commit(std::move(first));
   } else {
     first.admission.reset();  // Gives its devices back before the next pod looks for some.
-    Refuse(std::move(first.done), result.error().message());
+    if (result) {
+      Answer(std::move(first.done),
+             AdmitResult{.admitted = false,
+                         .reason = "TopologyAffinityError",
+                         .message = "Resources cannot be allocated with Topology locality"});
+    } else {
+      Refuse(std::move(first.done), result.error().message());
+    }
   }
   StartNext();
 }
 
 void AdmissionQueue::Commit(Waiting waiting) {
   const PodRequest& pod = waiting.admission->pod();
+  bool admitted_before = true;
+  if (!waiting.of_container) {
+    std::optional<bool> taken = TakeIn(pod, waiting.done);
+    if (!taken) return;
+    admitted_before = *taken;
+  }
+  Unsaved unsaved{.number = next_number_++,
+                  .uid = pod.uid,
+                  .added = waiting.admission->Commit(),
+                  .admitted_before = admitted_before,
+                  .done = std::move(waiting.done)};
+  if (unsaved.added.empty()) return Answer(std::move(unsaved.done), AdmitResult{.admitted = true});
+  Save(std::move(unsaved));
+}
+
+std::optional<bool> AdmissionQueue::TakeIn(const PodRequest& pod, Ended& done) {
   // The pod's own requests do not count against it when it is admitted again.
   const PodRequest* before = FindAdmitted(pod.uid);
   Requests used = requested_;
@@ -51,19 +97,21 @@ void AdmissionQueue::Commit(Waiting waiting) {
     for (const auto& [resource, quantity] : TotalRequests(*before))
       used[resource] -= quantity;
   Requests requested = TotalRequests(pod);
-  if (auto unfit = FirstUnfit(requested, used, state_.table, state_.pods))
-    return Answer(
-        std::move(waiting.done),
-        {.admitted = false, .reason = "OutOf" + unfit->resource, .message = unfit->Message()});
-  Unsaved unsaved{.number = next_number_++,
-                  .uid = pod.uid,
-                  .added = waiting.admission->Commit(),
-                  .admitted_before = DropAdmitted(pod.uid),
-                  .done = std::move(waiting.done)};
+  if (auto unfit = FirstUnfit(requested, used, state_.table, state_.pods)) {
+    Answer(std::move(done), AdmitResult{.admitted = false,
+                                        .reason = "OutOf" + unfit->resource,
+                                        .message = unfit->Message()});
+    return std::nullopt;
+  }
+  const bool admitted_before = DropAdmitted(pod.uid);
   admitted_.push_back(pod);
+  admitted_by_uid_[pod.uid] = std::prev(admitted_.end());
   for (const auto& [resource, quantity] : requested)
     requested_[resource] += quantity;
-  if (unsaved.added.empty()) return Answer(std::move(unsaved.done), {.admitted = true});
+  return admitted_before;
+}
+
+void AdmissionQueue::Save(Unsaved unsaved) {
   store_.Save([this, number = unsaved.number](const Result<void>& r) { OnSaved(number, r); });
   unsaved_.push_back(std::move(unsaved));
 }
@@ -73,7 +121,7 @@ void AdmissionQueue::OnSaved(uint64_t number, const Result<void>& result) {
   if (at == unsaved_.end()) return;  // The pod was removed meanwhile.
   Unsaved unsaved = std::move(*at);
   unsaved_.erase(at);
-  if (result) return Answer(std::move(unsaved.done), {.admitted = true});
+  if (result) return Answer(std::move(unsaved.done), AdmitResult{.admitted = true});
   for (const HoldKey& key : unsaved.added)
     state_.pods.Remove(key);
   if (!unsaved.admitted_before) DropAdmitted(unsaved.uid);
@@ -100,19 +148,20 @@ void AdmissionQueue::Remove(const std::string& uid) {
 }
 
 const PodRequest* AdmissionQueue::FindAdmitted(const std::string& uid) const {
-  auto at = std::ranges::find(admitted_, uid, &PodRequest::uid);
-  return at == admitted_.end() ? nullptr : &*at;
+  auto at = admitted_by_uid_.find(uid);
+  return at == admitted_by_uid_.end() ? nullptr : &*at->second;
 }
 
 bool AdmissionQueue::DropAdmitted(const std::string& uid) {
-  auto at = std::ranges::find(admitted_, uid, &PodRequest::uid);
-  if (at == admitted_.end()) return false;
-  for (const auto& [resource, quantity] : TotalRequests(*at)) {
+  auto at = admitted_by_uid_.find(uid);
+  if (at == admitted_by_uid_.end()) return false;
+  for (const auto& [resource, quantity] : TotalRequests(*at->second)) {
     int64_t& total = requested_[resource];
     total -= quantity;
     if (total == 0) requested_.erase(resource);
   }
-  admitted_.erase(at);
+  admitted_.erase(at->second);
+  admitted_by_uid_.erase(at);
   return true;
 }
 
@@ -122,14 +171,12 @@ void AdmissionQueue::SaveLogged() {
   });
 }
 
-void AdmissionQueue::Answer(Done done, AdmitResult result) {
+void AdmissionQueue::Answer(Ended done, Result<AdmitResult> result) {
   later_.Add([done = std::move(done), result = std::move(result)] { done(result); });
 }
 
-void AdmissionQueue::Refuse(Done done, const std::string& why) {
-  Answer(std::move(done), {.admitted = false,
-                           .reason = "UnexpectedAdmissionError",
-                           .message = "Allocate failed due to " + why + ", which is unexpected"});
+void AdmissionQueue::Refuse(Ended done, std::string why) {
+  Answer(std::move(done), Error(Code::kFailedPrecondition, std::move(why)));
 }
 
 }  // namespace tenon::manager

@@ -5,7 +5,9 @@
 #include <functional>
 #include <list>
 #include <memory>
+#include <optional>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "base/log.h"
@@ -22,7 +24,8 @@ namespace tenon::manager {
 /// What became of a pod's admission; a pod that is refused is Failed for good.
 struct AdmitResult {
   bool admitted = false;
-  std::string reason;   ///< "UnexpectedAdmissionError", "OutOf" + resource; empty if admitted.
+  /// "UnexpectedAdmissionError", "TopologyAffinityError", "OutOf" + resource; empty if admitted.
+  std::string reason;
   std::string message;  ///< As the kubelet words it; empty if admitted.
   bool operator==(const AdmitResult&) const = default;
 };
@@ -44,6 +47,10 @@ class AdmissionQueue final {
 
   /// See Manager::AdmitPod.
   void Admit(PodRequest pod, Done done);
+  /// Allocates what an admitted pod's container still lacks, as when its resource was not there
+  /// when the pod was admitted. Errors: as the kubelet words them; what the pod has it keeps.
+  void AllocateMissing(const PodRequest& pod, const ContainerRequest& container,
+                       std::function<void(Result<void>)> done);
   /// See Manager::RemovePod.
   void Remove(const std::string& uid);
 
@@ -55,26 +62,33 @@ class AdmissionQueue final {
   void SaveLogged();
 
  private:
+  /// An error is what becomes of it that is nobody's decision.
+  using Ended = std::function<void(Result<AdmitResult>)>;
   struct Waiting {
     std::unique_ptr<Admission> admission;
-    Done done;
+    bool of_container = false;  ///< Of a pod that is admitted.
+    Ended done;
   };
   struct Unsaved {
     uint64_t number = 0;
     std::string uid;
     std::vector<HoldKey> added;
     bool admitted_before = false;
-    Done done;
+    Ended done;
   };
 
   void StartNext();
-  void OnAllocated(const Result<void>& result);
+  void OnAllocated(const Result<Admission::Outcome>& result);
+  void Enqueue(PodRequest pod, bool of_container, Ended done);
   void Commit(Waiting waiting);
+  /// Makes the pod an admitted one; returns whether it was. nullopt: it does not fit, `done` knows.
+  std::optional<bool> TakeIn(const PodRequest& pod, Ended& done);
+  void Save(Unsaved unsaved);
   void OnSaved(uint64_t number, const Result<void>& result);
   /// Returns whether it was there.
   bool DropAdmitted(const std::string& uid);
-  void Answer(Done done, AdmitResult result);
-  void Refuse(Done done, const std::string& why);
+  void Answer(Ended done, Result<AdmitResult> result);
+  void Refuse(Ended done, std::string why);
 
   const DeviceState state_;
   base::Log& log_;
@@ -86,6 +100,7 @@ class AdmissionQueue final {
   std::list<Unsaved> unsaved_;
   uint64_t next_number_ = 1;
   std::list<PodRequest> admitted_;
+  std::unordered_map<std::string, std::list<PodRequest>::iterator> admitted_by_uid_;
   Requests requested_;  ///< Of all admitted pods.
 };
 

@@ -3,17 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
+#include <set>
+#include <string_view>
 
 #include "base/strings.h"
 
 namespace tenon::manager {
 namespace {
-
-using IdsInUse = PodDevices::IdsInUse;
-
-bool IsFree(const DeviceRow& row, const TableDevice& device, const IdsInUse* in_use) {
-  return row.IsHealthy(device) && (in_use == nullptr || !in_use->contains(device.id));
-}
 
 bool AllHealthy(const std::vector<std::string>& ids, const DeviceRow& row) {
   return std::ranges::all_of(ids, [&](const std::string& id) {
@@ -30,7 +27,7 @@ Error Unhealthy(std::string_view why, const std::string& resource) {
 }  // namespace
 
 Result<std::optional<Selection>> Selection::Start(DeviceRequest request, const DeviceRow* row,
-                                                  const PodDevices& pods) {
+                                                  PodDevices& pods) {
   const auto& [pod_uid, container, resource] = request.key;
   const auto required = static_cast<size_t>(request.required);
   if (request.have && request.have->size() != required)
@@ -48,48 +45,73 @@ Result<std::optional<Selection>> Selection::Start(DeviceRequest request, const D
     return std::optional<Selection>();
   }
 
-  std::vector<std::string> taken = std::move(request.reusable);
-  if (taken.size() > required) taken.resize(required);
-  const IdsInUse* in_use = pods.InUse(resource);
-  const size_t needed = required - taken.size();
-  const auto available = static_cast<size_t>(std::ranges::count_if(
-      row->devices, [&](const TableDevice& device) { return IsFree(*row, device, in_use); }));
+  if (required == 0) return std::optional<Selection>();
+
+  std::vector<std::string> reused = std::move(request.reusable);
+  if (reused.size() > required) reused.resize(required);
+  Selection selection(std::move(request.key), required, std::move(reused), request.affinity);
+  const size_t needed = selection.needed();
+  const size_t available = pods.Free(selection.key_.resource, row).size();
   if (available < needed)
     return Error(
         Code::kResourceExhausted,
         fmt::format("requested number of devices unavailable for {}. Requested: {}, Available: {}",
-                    resource, needed, available));
-  return std::optional(Selection(std::move(request.key), required, std::move(taken)));
+                    selection.key_.resource, needed, available));
+  selection.incomplete_ = needed > 0 && (!selection.IsAligned(*row) ||
+                                         selection.SplitFree(row, pods).aligned.size() != needed);
+  return std::optional(std::move(selection));
 }
 
-api::PreferredRequest Selection::Preference(const DeviceRow* row, const PodDevices& pods) const {
+api::PreferredRequest Selection::Preference(const DeviceRow* row, PodDevices& pods) const {
   api::PreferredRequest request{
-      .available = taken_, .must_include = taken_, .size = static_cast<int32_t>(required_)};
-  const IdsInUse* in_use = pods.InUse(key_.resource);
-  if (row != nullptr)
-    for (const TableDevice& device : row->devices)
-      if (IsFree(*row, device, in_use)) request.available.push_back(device.id);
+      .available = reused_, .must_include = reused_, .size = static_cast<int32_t>(required_)};
+  const Split split = SplitFree(row, pods);
+  const auto add = [](std::vector<std::string>& ids, const Devices& devices) {
+    for (const TableDevice* device : devices)
+      ids.push_back(device->id);
+  };
+  add(request.available, split.aligned);
+  if (split.aligned.size() <= needed()) {
+    add(request.must_include, split.aligned);
+    add(request.available, split.unaligned);
+    add(request.available, split.no_numa);
+  }
   std::ranges::sort(request.available, base::NaturalLess);
+  std::ranges::sort(request.must_include, base::NaturalLess);
   return request;
 }
 
 Result<std::vector<std::string>> Selection::Finish(const std::vector<std::string>& preferred,
-                                                   const DeviceRow* row,
-                                                   const PodDevices& pods) && {
-  const IdsInUse* in_use = pods.InUse(key_.resource);
-  std::vector<std::string> chosen = std::move(taken_);
-  auto take = [&](const TableDevice* device) {
-    if (chosen.size() < required_ && device != nullptr && IsFree(*row, *device, in_use) &&
-        std::ranges::find(chosen, device->id) == chosen.end())
-      chosen.push_back(device->id);
+                                                   const DeviceRow* row, PodDevices& pods) && {
+  const Split split = SplitFree(row, pods);
+  std::vector<std::string> chosen = reused_;
+  std::set<std::string_view> seen(reused_.begin(), reused_.end());
+  const auto take = [&](const TableDevice* device) {
+    if (chosen.size() < required_ && seen.insert(device->id).second) chosen.push_back(device->id);
   };
-  if (row != nullptr) {
-    for (const std::string& id : preferred)
-      take(row->Find(id));
-    for (const TableDevice& device : row->devices) {
+  const auto take_all = [&](const Devices& devices) {
+    for (const TableDevice* device : devices) {
       if (chosen.size() == required_) break;
-      take(&device);
+      take(device);
     }
+  };
+  const auto take_preferred = [&](const std::vector<const Devices*>& from) {
+    if (preferred.empty()) return;
+    std::map<std::string_view, const TableDevice*> candidates;
+    for (const Devices* devices : from)
+      for (const TableDevice* device : *devices)
+        candidates.emplace(device->id, device);
+    for (const std::string& id : preferred)
+      if (auto at = candidates.find(id); at != candidates.end()) take(at->second);
+  };
+  if (split.aligned.size() > needed()) {
+    take_preferred({&split.aligned});
+    take_all(split.aligned);
+  } else {
+    take_all(split.aligned);
+    take_preferred({&split.unaligned, &split.no_numa});
+    take_all(split.unaligned);
+    take_all(split.no_numa);
   }
   if (chosen.size() < required_)
     return Error(
@@ -98,6 +120,21 @@ Result<std::vector<std::string>> Selection::Finish(const std::vector<std::string
                     required_, chosen.size()));
   std::ranges::sort(chosen, base::NaturalLess);
   return chosen;
+}
+
+Selection::Split Selection::SplitFree(const DeviceRow* row, PodDevices& pods) const {
+  Split split;
+  for (uint32_t index : pods.Free(key_.resource, row)) {
+    const TableDevice& device = row->devices[index];
+    if (!IsAligned(*row) || device.numa_nodes.empty()) {
+      split.no_numa.push_back(&device);
+    } else if ((NumaMaskOf(device.numa_nodes) & *affinity_) != 0) {
+      split.aligned.push_back(&device);
+    } else {
+      split.unaligned.push_back(&device);
+    }
+  }
+  return split;
 }
 
 }  // namespace tenon::manager

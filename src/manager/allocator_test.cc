@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
+
 #include "manager/reservation.h"
 
 namespace tenon::manager {
@@ -23,8 +25,14 @@ class SelectionTest : public testing::Test {
       list.push_back({.id = id, .health = "Unhealthy"});
     table_.SetList(kResource, list);
   }
-  DeviceRequest Request(int64_t required) {
-    return {.key = {"uid1", "con1", kResource}, .required = required};
+  void ListAligned(const std::map<std::string, std::vector<int64_t>>& numa_nodes) {
+    std::vector<api::ListedDevice> list;
+    for (const auto& [id, nodes] : numa_nodes)
+      list.push_back({.id = id, .health = "Healthy", .numa_nodes = nodes});
+    table_.SetList(kResource, list);
+  }
+  DeviceRequest Request(int64_t required, std::optional<NumaMask> affinity = std::nullopt) {
+    return {.key = {"uid1", "con1", kResource}, .required = required, .affinity = affinity};
   }
   Result<std::optional<Selection>> Start(DeviceRequest request) {
     return Selection::Start(std::move(request), table_.Find(kResource), pods_);
@@ -174,7 +182,7 @@ TEST_F(SelectionTest, FollowsThePluginsPreference) {
   EXPECT_THAT(Choose(Request(2), {"d4", "d2"}), ElementsAre("d2", "d4"));
 }
 
-// TH-03, TestTopologyAlignedAllocation, the cases that need no topology.
+// TH-03, TestTopologyAlignedAllocation, the cases that need no topology: the next one.
 TEST_F(SelectionTest, IgnoresPreferredDevicesThatCannotBeTaken) {
   List({"d1", "d2", "d3"}, {"d5"});
   TakeAway({"d2"});
@@ -223,6 +231,51 @@ TEST_F(SelectionTest, SaysWhenTheResourceIsRemovedWhileThePluginIsAsked) {
 
   EXPECT_THAT((*selection)->Preference(nullptr, pods_).available, IsEmpty());
   EXPECT_FALSE(std::move(**selection).Finish({"d1"}, nullptr, pods_));
+}
+
+// TH-03, TestTopologyAlignedAllocation, and DM-10, TestFilterByAffinity: the rest.
+TEST_F(SelectionTest, TakesAlignedDevicesFirst) {
+  ListAligned({{"a", {}}, {"b", {0}}, {"c", {1}}, {"d", {1}}});
+
+  EXPECT_THAT(Choose(Request(2, 0b10)), ElementsAre("c", "d"));
+  EXPECT_THAT(Choose(Request(1, 0b10)), ElementsAre("c"));
+  EXPECT_THAT(Choose(Request(3, 0b10)), ElementsAre("b", "c", "d")) << "then unaligned ones";
+  EXPECT_THAT(Choose(Request(4, 0b10)), ElementsAre("a", "b", "c", "d"));
+}
+
+TEST_F(SelectionTest, WithoutNumaInformationAllDevicesAreAlike) {
+  List({"a", "b", "c"});
+
+  EXPECT_THAT(Choose(Request(2, 0b10)), ElementsAre("a", "b"));
+}
+
+TEST_F(SelectionTest, ADeviceOfSeveralNumaNodesIsAlignedWithEach) {
+  ListAligned({{"a", {1, 2}}, {"b", {1}}, {"c", {2}}});
+
+  EXPECT_THAT(Choose(Request(2, 0b100)), ElementsAre("a", "c"));
+}
+
+TEST_F(SelectionTest, IgnoresPreferredDevicesThatAreNotAlignedWhereAlignedOnesAreEnough) {
+  ListAligned({{"a", {0}}, {"b", {0}}, {"c", {0}}, {"d", {1}}});
+
+  EXPECT_THAT(Choose(Request(2, 0b1), {"d", "c"}), ElementsAre("a", "c"));
+}
+
+TEST_F(SelectionTest, AsksAboutTheRestWithAllAlignedDevicesInIt) {
+  ListAligned({{"a", {0}}, {"b", {1}}, {"c", {1}}, {"d", {}}});
+  auto selection = Start(Request(3, 0b1));
+
+  EXPECT_TRUE((*selection)->incomplete());
+  EXPECT_EQ(
+      (*selection)->Preference(table_.Find(kResource), pods_),
+      (api::PreferredRequest{.available = {"a", "b", "c", "d"}, .must_include = {"a"}, .size = 3}));
+  EXPECT_THAT(Choose(Request(3, 0b1), {"d", "c"}), ElementsAre("a", "c", "d"));
+}
+
+TEST_F(SelectionTest, AsksNobodyWhereTheAlignedDevicesAreJustEnough) {
+  ListAligned({{"a", {0}}, {"b", {0}}, {"c", {1}}});
+
+  EXPECT_FALSE((*Start(Request(2, 0b1)))->incomplete());
 }
 
 }  // namespace

@@ -14,6 +14,7 @@
 #include "base/errno_error.h"
 #include "base/strings.h"
 #include "base/unique_fd.h"
+#include "checkpoint/checkpoint.h"
 #include "host/atomic_file.h"
 
 namespace tenon::manager {
@@ -66,16 +67,16 @@ Result<std::string> DiskCheckpointFile::SetAside() {
   }
 }
 
-void DiskCheckpointFile::Write(std::function<std::string()> encode, Done done) {
-  worker_.Submit([path = path_, encode = std::move(encode),
+void DiskCheckpointFile::Write(std::string content, Done done) {
+  worker_.Submit([path = path_, content = std::move(content),
                   done = std::move(done)]() -> std::function<void()> {
-    return [done, result = host::WriteFileAtomically(path, encode(), 0600)] { done(result); };
+    return [done, result = host::WriteFileAtomically(path, content, 0600)] { done(result); };
   });
 }
 
 CheckpointStore::~CheckpointStore() {
   if (waiting_.empty()) return;
-  file_.Write([state = snapshot_()] { return checkpoint::Encode(state); }, [](const auto&) {});
+  file_.Write(encode_(), [](const auto&) {});
 }
 
 void CheckpointStore::Save(CheckpointFile::Done done) {
@@ -87,10 +88,9 @@ void CheckpointStore::StartWrite() {
   writing_ = true;
   retry_.Cancel();
   served_ = std::exchange(waiting_, {});
-  file_.Write([state = snapshot_()] { return checkpoint::Encode(state); },
-              [this, alive = std::weak_ptr(alive_)](const Result<void>& result) {
-                if (!alive.expired()) OnWritten(result);
-              });
+  file_.Write(encode_(), [this, alive = std::weak_ptr(alive_)](const Result<void>& result) {
+    if (!alive.expired()) OnWritten(result);
+  });
 }
 
 void CheckpointStore::OnWritten(const Result<void>& result) {

@@ -8,7 +8,6 @@
 
 #include "base/clock.h"
 #include "base/result.h"
-#include "checkpoint/checkpoint.h"
 #include "loop/timer_queue.h"
 #include "loop/worker.h"
 
@@ -29,9 +28,9 @@ class CheckpointFile {
   virtual Result<std::optional<std::string>> Read() = 0;
   /// Moves the file out of the way, "NAME.corrupt-1"; returns the path that it has then. Blocks.
   virtual Result<std::string> SetAside() = 0;
-  /// Replaces the file by what `encode` gives, which may run on another thread. `done` runs in a
-  /// later turn, when the content is durable or cannot be, and maybe after this is destroyed.
-  virtual void Write(std::function<std::string()> encode, Done done) = 0;
+  /// Replaces the file's content. `done` runs in a later turn, when it is durable or cannot be, and
+  /// maybe after this is destroyed.
+  virtual void Write(std::string content, Done done) = 0;
 };
 
 /// The file in a device plugin directory, written by the worker.
@@ -41,7 +40,7 @@ class DiskCheckpointFile final : public CheckpointFile {
 
   Result<std::optional<std::string>> Read() override;
   Result<std::string> SetAside() override;
-  void Write(std::function<std::string()> encode, Done done) override;
+  void Write(std::string content, Done done) override;
 
  private:
   Result<void> RemoveLeftovers() const;
@@ -58,15 +57,16 @@ class DiskCheckpointFile final : public CheckpointFile {
 /// Thread: loop only.
 class CheckpointStore final {
  public:
-  using Snapshot = std::function<checkpoint::Checkpoint()>;
+  /// Gives the text of the state as it is.
+  using Encode = std::function<std::string()>;
   static constexpr base::Duration kRetryDelay = std::chrono::seconds(10);
 
-  CheckpointStore(loop::TimerQueue& timers, CheckpointFile& file, Snapshot snapshot)
-      : timers_(timers), file_(file), snapshot_(std::move(snapshot)) {}
+  CheckpointStore(loop::TimerQueue& timers, CheckpointFile& file, Encode encode)
+      : timers_(timers), file_(file), encode_(std::move(encode)) {}
   CheckpointStore(const CheckpointStore&) = delete;
   CheckpointStore& operator=(const CheckpointStore&) = delete;
   /// Starts the write that is still owed, if any; nobody is told how it ends.
-  /// Requires: `snapshot` still works.
+  /// Requires: `encode` still works.
   ~CheckpointStore();
 
   /// `done` runs once the state of this moment, or a newer one, is durable or could not be made
@@ -79,7 +79,7 @@ class CheckpointStore final {
 
   loop::TimerQueue& timers_;
   CheckpointFile& file_;
-  const Snapshot snapshot_;
+  const Encode encode_;
   /// Expires with this object: a write may end later.
   const std::shared_ptr<const bool> alive_ = std::make_shared<const bool>(true);
   bool writing_ = false;

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "checkpoint/checkpoint.h"
 #include "loop/event_loop.h"
 #include "manager/fakes_for_test.h"
 
@@ -25,18 +26,18 @@ class CheckpointStoreTest : public testing::Test {
     });
   }
   /// What the store saves: a resource named after the present state.
-  checkpoint::Checkpoint Snapshot() const {
-    checkpoint::Checkpoint snapshot;
-    snapshot.registered_devices.emplace();
-    (*snapshot.registered_devices)["state " + std::to_string(state_)];
-    return snapshot;
+  std::string State() const {
+    checkpoint::Checkpoint state;
+    state.registered_devices.emplace();
+    (*state.registered_devices)["state " + std::to_string(state_)];
+    return checkpoint::Encode(state);
   }
 
   loop::TimerQueue timers_{base::MonotonicTime(std::chrono::hours(1))};
   FakeCheckpointFile file_{timers_};
   int state_ = 1;
   std::unique_ptr<CheckpointStore> store_ =
-      std::make_unique<CheckpointStore>(timers_, file_, [this] { return Snapshot(); });
+      std::make_unique<CheckpointStore>(timers_, file_, [this] { return State(); });
   std::vector<std::string> ends_;
 };
 
@@ -46,7 +47,7 @@ TEST_F(CheckpointStoreTest, AnswersOnceTheStateIsWritten) {
   Settle(timers_);
 
   EXPECT_THAT(ends_, ElementsAre("a saved"));
-  EXPECT_EQ(*file_.content, checkpoint::Encode(Snapshot()));
+  EXPECT_EQ(*file_.content, State());
 }
 
 TEST_F(CheckpointStoreTest, AllThatAskDuringAWriteShareTheNext) {
@@ -66,7 +67,7 @@ TEST_F(CheckpointStoreTest, AllThatAskDuringAWriteShareTheNext) {
   EXPECT_THAT(ends_, ElementsAre("a saved", "b saved", "c saved"));
   EXPECT_EQ(file_.writes, 2);
   state_ = 2;
-  EXPECT_EQ(*file_.content, checkpoint::Encode(Snapshot()));
+  EXPECT_EQ(*file_.content, State());
 }
 
 TEST_F(CheckpointStoreTest, TellsAFailureAsTheKubeletDoes) {
@@ -119,7 +120,7 @@ TEST_F(CheckpointStoreTest, TriesAgainAfterAFailureUntilTheFileIsRight) {
   timers_.Advance(CheckpointStore::kRetryDelay);
   Settle(timers_);
 
-  EXPECT_EQ(file_.content, checkpoint::Encode(Snapshot()));
+  EXPECT_EQ(file_.content, State());
   EXPECT_EQ(ends_.size(), 1U);
   timers_.Advance(std::chrono::hours(1));
   EXPECT_EQ(file_.writes, 3);
@@ -134,7 +135,7 @@ TEST_F(CheckpointStoreTest, WritesWhatItStillOwesWhenItEnds) {
   store_.reset();
   file_.Release();
 
-  EXPECT_EQ(*file_.content, checkpoint::Encode(Snapshot()));
+  EXPECT_EQ(*file_.content, State());
   EXPECT_THAT(ends_, IsEmpty());
 }
 
@@ -153,7 +154,7 @@ class DiskCheckpointFileTest : public testing::Test {
   }
   Result<void> Write(DiskCheckpointFile& file, const std::string& content) {
     std::optional<Result<void>> result;
-    file.Write([content] { return content; }, [&](const Result<void>& r) { result = r; });
+    file.Write(content, [&](const Result<void>& r) { result = r; });
     EXPECT_TRUE(loop_->RunUntil([&] { return result.has_value(); }, std::chrono::seconds(10)));
     return *result;
   }

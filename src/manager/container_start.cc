@@ -9,16 +9,18 @@
 namespace tenon::manager {
 
 ContainerStart::ContainerStart(DeviceState state, base::Log& log, std::string pod_uid,
-                               ContainerRequest container, base::Duration deadline, Done done)
+                               ContainerRequest container, const ManagerOptions& options, Done done)
     : state_(state),
       log_(log),
       pod_uid_(std::move(pod_uid)),
       container_(std::move(container)),
-      deadline_(deadline),
+      options_(options),
       done_(std::move(done)) {
   for (const auto& [resource, quantity] : container_.limits) {
-    bool held = state_.pods.Find({pod_uid_, container_.name, resource}) != nullptr;
-    if (quantity != 0 && (held || ResourceName::Parse(resource))) resources_.push_back(resource);
+    // Nothing starts without its devices; the kubelet starts what asks for resources unknown to it.
+    const bool needed =
+        state_.Knows(resource) || (!options_.compat && ResourceName::Parse(resource));
+    if (quantity != 0 && needed) resources_.push_back(resource);
   }
 }
 
@@ -46,11 +48,12 @@ Result<bool> ContainerStart::PreStart(const std::string& resource) {
                  "endpoint not found in cache for a registered resource: " + resource);
   if (!endpoint->options().pre_start_required) return false;
   const std::string_view context = "device plugin PreStartContainer rpc failed with err";
-  auto call =
-      endpoint->PreStartContainer(held->AllIds(), deadline_, [this, context](Result<void> result) {
-        if (!result) return End(std::move(result).error().Wrap(context));
-        Advance();
-      });
+  auto call = endpoint->PreStartContainer(held->AllIds(), options_.pre_start_deadline,
+                                          [this, context](Result<void> result) {
+                                            if (!result)
+                                              return End(std::move(result).error().Wrap(context));
+                                            Advance();
+                                          });
   if (!call) return std::move(call).error().Wrap(context);
   call_ = *std::move(call);
   return true;

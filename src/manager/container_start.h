@@ -5,13 +5,13 @@
 #include <utility>
 #include <vector>
 
-#include "base/clock.h"
 #include "base/log.h"
 #include "base/result.h"
 #include "device/allocation.h"
 #include "loop/timer_queue.h"
 #include "manager/admission.h"
 #include "manager/endpoint.h"
+#include "manager/options.h"
 #include "manager/pod_devices.h"
 #include "manager/pod_request.h"
 
@@ -25,8 +25,9 @@ class ContainerStart final {
   /// Runs once, from a turn of its own, so that it may destroy the start.
   using Done = std::function<void(Result<ContainerAllocation>)>;
 
+  /// Owner: `options` outlive the start.
   ContainerStart(DeviceState state, base::Log& log, std::string pod_uid, ContainerRequest container,
-                 base::Duration deadline, Done done);
+                 const ManagerOptions& options, Done done);
   ContainerStart(const ContainerStart&) = delete;
   ContainerStart& operator=(const ContainerStart&) = delete;
 
@@ -45,7 +46,7 @@ class ContainerStart final {
   base::Log& log_;
   const std::string pod_uid_;
   const ContainerRequest container_;
-  const base::Duration deadline_;
+  const ManagerOptions& options_;
   const Done done_;
 
   std::vector<std::string> resources_;  ///< Of the container's limits, those with devices.

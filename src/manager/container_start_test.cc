@@ -97,5 +97,60 @@ TEST_F(ContainerStartTest, RemovingAPodEndsItsStartsUnderWay) {
   EXPECT_EQ(answer, "pod p was removed while a container was being started");
 }
 
+/// A pod that runs when we start over a lost checkpoint: it is admitted with nothing.
+PodRequest RunningPod() {
+  PodRequest pod = Pod("p", {{kRes1, 1}});
+  pod.containers[0].running = true;
+  return pod;
+}
+
+TEST_F(ContainerStartTest, AllocatesOnceWhatTheContainerLacks) {
+  plugin1_.options.pre_start_required = true;
+  ASSERT_EQ(Admit(RunningPod()), "admitted");
+  EXPECT_EQ(Start("p"),
+            "no devices found allocated in local cache for pod p, container con, resource "
+            "domain1.com/resource1");
+  Serve(kRes1, plugin1_, {"a"});
+
+  EXPECT_EQ(Start("p"), "a");
+  EXPECT_EQ(Start("p"), "a");
+
+  EXPECT_THAT(plugin1_.allocated, ElementsAre(ElementsAre("a")));
+  EXPECT_THAT(plugin1_.pre_started, ElementsAre(ElementsAre("a"), ElementsAre("a")));
+  EXPECT_THAT(*file_.content, HasSubstr(R"("PodUID":"p")"));
+}
+
+TEST_F(ContainerStartTest, WhatCannotBeAllocatedAtTheStartIsTriedAgain) {
+  ASSERT_EQ(Admit(RunningPod()), "admitted");
+  Serve(kRes1, plugin1_, {"a", "b"});
+  ASSERT_EQ(Admit(Pod("q", {{kRes1, 1}})), "admitted");
+  auto list = HealthyDevices({"a", "b"});
+  list[1].health = "Unhealthy";
+  plugin1_.SendList(list);
+
+  EXPECT_EQ(Start("p"),
+            "requested number of devices unavailable for domain1.com/resource1. Requested: 1, "
+            "Available: 0");
+  plugin1_.SendList(HealthyDevices({"a", "b"}));
+  plugin1_.on_allocate = Reply::kFail;
+  EXPECT_EQ(Start("p"), "rpc error: code = Internal desc = it broke");
+  plugin1_.on_allocate = Reply::kAnswer;
+  EXPECT_EQ(Start("p"), "b");
+}
+
+TEST_F(ContainerStartTest, RemovingAPodEndsTheAllocationOfItsStart) {
+  ASSERT_EQ(Admit(RunningPod()), "admitted");
+  Serve(kRes1, plugin1_, {"a"});
+  plugin1_.on_allocate = Reply::kHold;
+  EXPECT_EQ(Start("p"), "no answer");
+
+  manager_->RemovePod("p");
+  plugin1_.Release();
+  Settle(timers_);
+
+  plugin1_.on_allocate = Reply::kAnswer;
+  EXPECT_EQ(Admit(Pod("q", {{kRes1, 1}})), "admitted") << "the device is free again";
+}
+
 }  // namespace
 }  // namespace tenon::manager

@@ -1,6 +1,7 @@
 #include "manager/device_table.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/strings.h"
 
@@ -11,21 +12,37 @@ const TableDevice* DeviceRow::Find(std::string_view id) const {
   return at != devices.end() && at->id == id ? &*at : nullptr;
 }
 
-size_t DeviceRow::CountHealthy() const {
-  if (lost) return 0;
-  return static_cast<size_t>(std::ranges::count_if(devices, &TableDevice::healthy));
+namespace {
+
+/// Ids of `now` that `before` has not, or with another health. Both are in order.
+std::vector<std::string> Changed(const std::vector<TableDevice>& before,
+                                 const std::vector<TableDevice>& now) {
+  std::vector<std::string> changed;
+  auto old = before.begin();
+  for (const TableDevice& device : now) {
+    while (old != before.end() && old->id != device.id && base::NaturalLess(old->id, device.id))
+      ++old;
+    const bool known = old != before.end() && old->id == device.id;
+    if (!known || old->healthy != device.healthy) changed.push_back(device.id);
+  }
+  return changed;
 }
 
+}  // namespace
+
 DeviceTable::Update DeviceTable::SetList(const std::string& resource,
-                                         const std::vector<api::ListedDevice>& list) {
-  Update update{.added = !rows_.contains(resource), .duplicates = {}};
+                                         std::vector<api::ListedDevice> list) {
+  Update update{.added = !rows_.contains(resource), .duplicates = {}, .changed = {}};
   DeviceRow& row = Row(resource);
   row.lost = false;
-  row.devices.clear();
+  const std::vector<TableDevice> before = std::exchange(row.devices, {});
   row.devices.reserve(list.size());
-  for (const api::ListedDevice& device : list)
-    row.devices.push_back({device.id, device.health == api::kHealthy, device.numa_nodes});
-  std::ranges::stable_sort(row.devices, base::NaturalLess, &TableDevice::id);
+  for (api::ListedDevice& device : list)
+    row.devices.push_back(
+        {std::move(device.id), device.health == api::kHealthy, std::move(device.numa_nodes)});
+  // Plugins list in order, more often than not.
+  if (!std::ranges::is_sorted(row.devices, base::NaturalLess, &TableDevice::id))
+    std::ranges::stable_sort(row.devices, base::NaturalLess, &TableDevice::id);
   // Equal ids stand in the order of the list: each but the last of them goes.
   size_t kept = 0;
   for (size_t i = 0; i < row.devices.size(); ++i) {
@@ -37,7 +54,24 @@ DeviceTable::Update DeviceTable::SetList(const std::string& resource,
     ++kept;
   }
   row.devices.resize(kept);
+  row.listed_healthy =
+      static_cast<size_t>(std::ranges::count_if(row.devices, &TableDevice::healthy));
+  row.has_numa = std::ranges::any_of(
+      row.devices, [](const TableDevice& device) { return !device.numa_nodes.empty(); });
+  update.changed = Changed(before, row.devices);
   return update;
+}
+
+std::optional<std::vector<api::ListedDevice>> DeviceTable::List(const std::string& resource) const {
+  const DeviceRow* row = Find(resource);
+  if (row == nullptr || row->lost) return std::nullopt;
+  std::vector<api::ListedDevice> list;
+  list.reserve(row->devices.size());
+  for (const TableDevice& device : row->devices)
+    list.push_back({.id = device.id,
+                    .health = std::string(device.healthy ? api::kHealthy : api::kUnhealthy),
+                    .numa_nodes = device.numa_nodes});
+  return list;
 }
 
 void DeviceTable::MarkLost(const std::string& resource) {
@@ -63,7 +97,9 @@ std::vector<ResourceCapacity> DeviceTable::Capacity() const {
 
 DeviceRow& DeviceTable::Row(const std::string& resource) {
   removed_.erase(resource);
-  return rows_[resource];
+  DeviceRow& row = rows_[resource];
+  row.revision = ++last_revision_;
+  return row;
 }
 
 const DeviceRow* DeviceTable::Find(const std::string& resource) const {

@@ -1,5 +1,8 @@
 #include "manager/endpoint.h"
 
+#include <algorithm>
+#include <iterator>
+
 #include "base/check.h"
 
 namespace tenon::manager {
@@ -22,10 +25,11 @@ class Endpoint::CountedCall final : public PluginCall {
   PluginClient::Call call_;
 };
 
-Endpoint::Endpoint(loop::TimerQueue& timers, std::string resource,
+Endpoint::Endpoint(loop::TimerQueue& timers, std::string resource, std::string socket,
                    std::unique_ptr<PluginClient> client, api::PluginOptions options)
     : timers_(timers),
       resource_(std::move(resource)),
+      socket_(std::move(socket)),
       options_(options),
       client_(std::move(client)) {
   TENON_CHECK(client_ != nullptr);
@@ -89,30 +93,53 @@ Result<PluginClient::Call> Endpoint::PreStartContainer(std::vector<std::string> 
 
 Endpoint* EndpointTable::Find(const std::string& resource) const {
   auto at = current_.find(resource);
-  return at == current_.end() ? nullptr : at->second.get();
+  return at == current_.end() ? nullptr : at->second.back().get();
 }
 
-Endpoint& EndpointTable::Install(const std::string& resource, std::unique_ptr<PluginClient> client,
-                                 api::PluginOptions options) {
-  return Put(std::make_unique<Endpoint>(timers_, resource, std::move(client), options));
+Endpoint* EndpointTable::FindAt(const std::string& resource, const std::string& socket) const {
+  auto at = current_.find(resource);
+  if (at == current_.end()) return nullptr;
+  for (const auto& endpoint : at->second)
+    if (!endpoint->stopped() && endpoint->socket() == socket) return endpoint.get();
+  return nullptr;
+}
+
+Endpoint& EndpointTable::Install(const std::string& resource, const std::string& socket,
+                                 std::unique_ptr<PluginClient> client, api::PluginOptions options) {
+  Endpoints& endpoints = current_[resource];
+  for (std::unique_ptr<Endpoint>& endpoint : endpoints)
+    if (endpoint->stopped() || endpoint->socket() == socket) Retire(std::move(endpoint));
+  std::erase(endpoints, nullptr);
+  if (endpoints.size() == kMostEndpoints) {
+    Retire(std::move(endpoints.front()));
+    endpoints.erase(endpoints.begin());
+  }
+  return *endpoints.emplace_back(
+      std::make_unique<Endpoint>(timers_, resource, socket, std::move(client), options));
 }
 
 Endpoint& EndpointTable::InstallPlaceholder(const std::string& resource) {
-  return Put(std::make_unique<Endpoint>(timers_, resource));
+  Remove(resource);
+  return *current_[resource].emplace_back(std::make_unique<Endpoint>(timers_, resource));
+}
+
+EndpointTable::Loss EndpointTable::Lose(Endpoint& endpoint) {
+  Endpoints& endpoints = current_.at(endpoint.resource());
+  endpoint.Stop();
+  if (endpoints.size() == 1) return Loss::kOfLast;
+  auto at = std::ranges::find(endpoints, &endpoint, &std::unique_ptr<Endpoint>::get);
+  const bool spoke = std::next(at) == endpoints.end();
+  Retire(std::move(*at));
+  endpoints.erase(at);
+  return spoke ? Loss::kPromoted : Loss::kOfStandby;
 }
 
 void EndpointTable::Remove(const std::string& resource) {
   auto at = current_.find(resource);
   if (at == current_.end()) return;
-  Retire(std::move(at->second));
+  for (std::unique_ptr<Endpoint>& endpoint : at->second)
+    Retire(std::move(endpoint));
   current_.erase(at);
-}
-
-Endpoint& EndpointTable::Put(std::unique_ptr<Endpoint> endpoint) {
-  std::unique_ptr<Endpoint>& place = current_[endpoint->resource()];
-  if (place != nullptr) Retire(std::move(place));
-  place = std::move(endpoint);
-  return *place;
 }
 
 void EndpointTable::Retire(std::unique_ptr<Endpoint> endpoint) {

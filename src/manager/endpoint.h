@@ -2,7 +2,9 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "loop/timer_queue.h"
@@ -18,15 +20,16 @@ namespace tenon::manager {
 /// Thread: loop only. Owner: outlives the calls made through it.
 class Endpoint final {
  public:
-  /// Requires: `client` is connected.
-  Endpoint(loop::TimerQueue& timers, std::string resource, std::unique_ptr<PluginClient> client,
-           api::PluginOptions options);
+  /// `socket`: what it was dialled at. Requires: `client` is connected.
+  Endpoint(loop::TimerQueue& timers, std::string resource, std::string socket,
+           std::unique_ptr<PluginClient> client, api::PluginOptions options);
   /// A placeholder, stopped from birth: the checkpoint says that there was a plugin.
   Endpoint(loop::TimerQueue& timers, std::string resource);
   Endpoint(const Endpoint&) = delete;
   Endpoint& operator=(const Endpoint&) = delete;
 
   const std::string& resource() const { return resource_; }
+  const std::string& socket() const { return socket_; }
   /// What the plugin said of itself; all false for a placeholder.
   const api::PluginOptions& options() const { return options_; }
   bool stopped() const { return stopped_; }
@@ -36,6 +39,12 @@ class Endpoint final {
   /// Opens the stream of lists; neither callback runs once the endpoint is stopped.
   void Watch(PluginClient::ListFn on_list, PluginClient::EndFn on_end);
   void Stop();
+
+  /// What it listed last, kept while another endpoint speaks for the resource.
+  void KeepList(std::vector<api::ListedDevice> list) { kept_list_ = std::move(list); }
+  std::optional<std::vector<api::ListedDevice>> TakeKeptList() {
+    return std::exchange(kept_list_, std::nullopt);
+  }
 
   /// Errors of the three at once: the endpoint is stopped.
   Result<PluginClient::Call> Allocate(api::AllocateRequest request, base::Duration deadline,
@@ -55,7 +64,9 @@ class Endpoint final {
 
   loop::TimerQueue& timers_;
   const std::string resource_;
+  const std::string socket_;
   const api::PluginOptions options_;
+  std::optional<std::vector<api::ListedDevice>> kept_list_;
   bool stopped_ = false;
   int calls_ = 0;
   // The stream ends before its client does.
@@ -64,31 +75,47 @@ class Endpoint final {
   loop::TimerHandle closing_;
 };
 
-/// The endpoint of each resource, and the replaced ones whose last calls are not over.
+/// The endpoints of each resource, and the replaced ones whose last calls are not over.
+///
+/// While a plugin is upgraded two instances of it serve the same resource from different sockets.
+/// The one that registered last speaks for the resource; the others stand by, and the youngest of
+/// them takes over when it ends. One that registers again at the same socket replaces itself.
 /// Thread: loop only.
 class EndpointTable final {
  public:
+  /// What the end of one endpoint means to its resource.
+  enum class Loss {
+    kOfStandby,  ///< Nothing.
+    kPromoted,   ///< Find() has another one.
+    kOfLast,     ///< Find() still has it, stopped.
+  };
+
   explicit EndpointTable(loop::TimerQueue& timers) : timers_(timers) {}
   EndpointTable(const EndpointTable&) = delete;
   EndpointTable& operator=(const EndpointTable&) = delete;
 
-  /// Null when the resource has none.
+  /// The one that speaks for the resource; null when it has none.
   Endpoint* Find(const std::string& resource) const;
-  /// Puts a plugin that has just connected in the place of what was there.
-  Endpoint& Install(const std::string& resource, std::unique_ptr<PluginClient> client,
-                    api::PluginOptions options);
+  /// Null when there is none that lives.
+  Endpoint* FindAt(const std::string& resource, const std::string& socket) const;
+  /// Lets a plugin that has just connected speak for the resource. What was stopped goes.
+  Endpoint& Install(const std::string& resource, const std::string& socket,
+                    std::unique_ptr<PluginClient> client, api::PluginOptions options);
   Endpoint& InstallPlaceholder(const std::string& resource);
+  /// Stops it. Requires: it is in the table and not stopped.
+  Loss Lose(Endpoint& endpoint);
   void Remove(const std::string& resource);
 
-  const std::map<std::string, std::unique_ptr<Endpoint>>& endpoints() const { return current_; }
-
  private:
-  Endpoint& Put(std::unique_ptr<Endpoint> endpoint);
+  /// More standbys of one resource than this are a plugin that leaks its connections.
+  static constexpr size_t kMostEndpoints = 5;
+  using Endpoints = std::vector<std::unique_ptr<Endpoint>>;
+
   void Retire(std::unique_ptr<Endpoint> endpoint);
 
   loop::TimerQueue& timers_;
-  std::map<std::string, std::unique_ptr<Endpoint>> current_;
-  std::vector<std::unique_ptr<Endpoint>> retired_;
+  std::map<std::string, Endpoints> current_;  ///< The last one speaks.
+  Endpoints retired_;
 };
 
 }  // namespace tenon::manager

@@ -42,7 +42,7 @@ class EndpointTest : public testing::Test {
 
 // EP-02, TestRun.
 TEST_F(EndpointTest, DeliversEachListAsItCame) {
-  Watch(table_.Install("r", Connect(), {}));
+  Watch(table_.Install("r", "x.sock", Connect(), {}));
   std::vector<api::ListedDevice> first = {{"a", "Healthy", {0}, true}, {"a", "odd", {}, true}};
   std::vector<api::ListedDevice> second = {{"a", "Unhealthy", {0}, true}};
 
@@ -55,7 +55,7 @@ TEST_F(EndpointTest, DeliversEachListAsItCame) {
 
 // EP-03, TestAllocate.
 TEST_F(EndpointTest, PassesAllocateThrough) {
-  auto call = Allocate(table_.Install("r", Connect(), {}));
+  auto call = Allocate(table_.Install("r", "x.sock", Connect(), {}));
   Settle(timers_);
 
   EXPECT_THAT(plugin_.allocated, ElementsAre(ElementsAre("d1")));
@@ -65,7 +65,7 @@ TEST_F(EndpointTest, PassesAllocateThrough) {
 // EP-04, TestGetPreferredAllocation.
 TEST_F(EndpointTest, PassesGetPreferredAllocationThrough) {
   plugin_.preference = [](const auto&) { return std::vector<std::string>{"x", "x"}; };
-  Endpoint& endpoint = table_.Install("r", Connect(), {});
+  Endpoint& endpoint = table_.Install("r", "x.sock", Connect(), {});
   std::vector<std::string> preferred;
 
   auto call = endpoint.GetPreferredAllocation(
@@ -79,7 +79,7 @@ TEST_F(EndpointTest, PassesGetPreferredAllocationThrough) {
 }
 
 TEST_F(EndpointTest, RefusesCallsOnceStopped) {
-  Endpoint& endpoint = table_.Install("vendor.com/gpu", Connect(), {});
+  Endpoint& endpoint = table_.Install("vendor.com/gpu", "x.sock", Connect(), {});
 
   endpoint.Stop();
   Allocate(endpoint);
@@ -91,7 +91,7 @@ TEST_F(EndpointTest, RefusesCallsOnceStopped) {
 }
 
 TEST_F(EndpointTest, ClosesTheConnectionOfAStoppedPlugin) {
-  Endpoint& endpoint = table_.Install("r", Connect(), {});
+  Endpoint& endpoint = table_.Install("r", "x.sock", Connect(), {});
   Watch(endpoint);
 
   endpoint.Stop();
@@ -103,7 +103,7 @@ TEST_F(EndpointTest, ClosesTheConnectionOfAStoppedPlugin) {
 
 TEST_F(EndpointTest, LetsCallsUnderWayEndBeforeItCloses) {
   plugin_.on_allocate = Reply::kHold;
-  Endpoint& endpoint = table_.Install("r", Connect(), {});
+  Endpoint& endpoint = table_.Install("r", "x.sock", Connect(), {});
   Watch(endpoint);
   auto call = Allocate(endpoint);
 
@@ -119,9 +119,10 @@ TEST_F(EndpointTest, LetsCallsUnderWayEndBeforeItCloses) {
 }
 
 TEST_F(EndpointTest, HearsNothingOfAReplacedPlugin) {
-  Watch(table_.Install("r", Connect(), {}));
+  Watch(table_.Install("r", "x.sock", Connect(), {}));
   FakePlugin successor;
-  Watch(table_.Install("r", std::make_unique<FakePlugin::Client>(timers_, successor), {}));
+  Watch(
+      table_.Install("r", "x.sock", std::make_unique<FakePlugin::Client>(timers_, successor), {}));
 
   plugin_.SendList({});
   plugin_.EndStreams();
@@ -139,7 +140,7 @@ TEST_F(EndpointTest, HearsNothingOfAReplacedPlugin) {
 
 TEST_F(EndpointTest, AReplacedPluginMayStillAnswer) {
   plugin_.on_allocate = Reply::kHold;
-  auto call = Allocate(table_.Install("r", Connect(), {}));
+  auto call = Allocate(table_.Install("r", "x.sock", Connect(), {}));
 
   table_.InstallPlaceholder("r");
   table_.InstallPlaceholder("r");

@@ -230,6 +230,12 @@ class FakeCheckpointFile final : public CheckpointFile {
       end();
   }
 
+  /// Writes under way never end.
+  void Drop() {
+    held_.clear();
+    ends_.clear();
+  }
+
   Result<std::optional<std::string>> Read() override {
     if (read_error) return *read_error;
     return content;
@@ -238,11 +244,11 @@ class FakeCheckpointFile final : public CheckpointFile {
     set_aside.push_back(*std::exchange(content, std::nullopt));
     return "aside-" + std::to_string(set_aside.size());
   }
-  void Write(std::function<std::string()> encode, Done done) override {
+  void Write(std::string text, Done done) override {
     ++writes;
-    auto end = [this, encode = std::move(encode), done = std::move(done)] {
+    auto end = [this, text = std::move(text), done = std::move(done)] {
       if (write_error) return done(*write_error);
-      content = encode();
+      content = text;
       done({});
     };
     if (hold) {

@@ -16,7 +16,7 @@ std::optional<Unfit> FirstUnfit(const Requests& requested, const Requests& used,
   for (const auto& [resource, quantity] : requested) {
     const DeviceRow* row = table.Find(resource);
     if (quantity == 0 || (row == nullptr && !table.WasRemoved(resource))) continue;
-    const PodDevices::IdsInUse* in_use = pods.InUse(resource);
+    const IdsInUse* in_use = pods.InUse(resource);
     auto offered = static_cast<int64_t>(
         std::max(row != nullptr ? row->CountHealthy() : 0, in_use != nullptr ? in_use->size() : 0));
     auto at = used.find(resource);

@@ -33,21 +33,31 @@ Manager::Manager(loop::TimerQueue& timers, base::Log& log, PluginDialer& dialer,
       decode_(std::move(decode)),
       options_(options),
       later_(timers),
-      plugins_(timers, log, dialer, options,
-               {.capacity =
-                    [this] {
-                      later_.Add([this] {
-                        if (on_capacity_) on_capacity_();
-                      });
-                    },
-                .resources = [this] { admissions_.SaveLogged(); }}),
-      store_(timers, file, [this] { return Snapshot(); }),
+      plugins_(
+          timers, log, dialer, options,
+          {.capacity =
+               [this] {
+                 later_.Add([this] {
+                   if (on_capacity_) on_capacity_();
+                 });
+               },
+           .resources = [this] { admissions_.SaveLogged(); },
+           .health = [this](const std::string& resource,
+                            const std::vector<std::string>& ids) { TellOfHealth(resource, ids); }}),
+      store_(timers, file, [this] { return EncodeCheckpoint(); }),
       admissions_(state(), log, store_, later_, options) {}
 
 Result<void> Manager::Restore() {
   TENON_TRY(std::optional<std::string> content, file_.Read());
   if (!content) return {};
   Result<checkpoint::Checkpoint> read = checkpoint::Decode(*content, checkpoint::kFileName);
+  if (!read && options_.compat) {
+    log_.Error(
+        "Continue after failing to read checkpoint file. Device allocation info may NOT be "
+        "up-to-date",
+        {{"why", read.error().message()}});
+    return {};
+  }
   if (!read) {
     TENON_TRY(std::string aside, file_.SetAside());
     log_.Error(
@@ -107,16 +117,57 @@ void Manager::PrepareStart(const std::string& pod_uid, const std::string& contai
                                                    " is admitted")] { done(error); });
     return;
   }
+  const bool lacks = std::ranges::any_of(request->limits, [&](const auto& limit) {
+    return limit.second != 0 && state().Knows(limit.first) &&
+           pods_.Find({pod_uid, container, limit.first}) == nullptr;
+  });
+  if (!lacks) return Start(pod_uid, *request, std::move(done));
+  admissions_.AllocateMissing(
+      *pod, *request,
+      [this, pod_uid, request = *request, done = std::move(done)](const Result<void>& allocated) {
+        if (!allocated) return done(allocated.error());
+        Start(pod_uid, request, done);
+      });
+}
+
+void Manager::Start(const std::string& pod_uid, const ContainerRequest& request,
+                    ContainerStart::Done done) {
   Starting& starting = starting_.emplace_back();
   starting.done = std::move(done);
   auto id = std::prev(starting_.end());
   starting.start = std::make_unique<ContainerStart>(
-      state(), log_, pod_uid, *request, options_.pre_start_deadline,
+      state(), log_, pod_uid, request, options_,
       [this, id](const Result<ContainerAllocation>& result) {
         later_.Add([done = std::move(id->done), result] { done(result); });
         starting_.erase(id);
       });
   starting.start->Start();
+}
+
+std::map<std::string, std::map<std::string, bool>> Manager::DeviceHealth(
+    const std::string& pod_uid, const std::string& container) const {
+  std::map<std::string, std::map<std::string, bool>> health;
+  const PodDevices::Resources* resources = pods_.Find(pod_uid, container);
+  if (resources == nullptr) return health;
+  for (const auto& [resource, held] : *resources) {
+    const DeviceRow* row = plugins_.table().Find(resource);
+    for (std::string& id : held.AllIds()) {
+      const TableDevice* device = row != nullptr ? row->Find(id) : nullptr;
+      health[resource][std::move(id)] = device == nullptr || device->healthy;
+    }
+  }
+  return health;
+}
+
+void Manager::TellOfHealth(const std::string& resource, const std::vector<std::string>& ids) {
+  if (!on_health_) return;
+  std::set<std::string> uids;
+  for (const std::string& id : ids)
+    if (const std::string* uid = pods_.FindOwner(resource, id)) uids.insert(*uid);
+  if (uids.empty()) return;
+  later_.Add([this, uids = std::move(uids)] {
+    if (on_health_) on_health_(uids);
+  });
 }
 
 PodResources Manager::ResourcesOf(const PodRequest& pod, bool sidecars) const {
@@ -160,18 +211,23 @@ DeviceState Manager::state() {
   return {timers_, plugins_.table(), plugins_.endpoints(), pods_};
 }
 
-checkpoint::Checkpoint Manager::Snapshot() const {
-  checkpoint::Checkpoint snapshot;
-  if (std::vector<checkpoint::Entry> entries = pods_.ToEntries(); !entries.empty())
-    snapshot.entries = std::move(entries);
-  snapshot.registered_devices.emplace();
-  for (const auto& [resource, row] : plugins_.table().rows()) {
+/// The resources are brought up to date here and not when they change: plugins send lists far more
+/// often than anything is written.
+std::string Manager::EncodeCheckpoint() {
+  const std::map<std::string, DeviceRow>& rows = plugins_.table().rows();
+  std::erase_if(encoded_revisions_, [&](const auto& encoded) {
+    if (rows.contains(encoded.first)) return false;
+    pods_.text().RemoveRegistered(encoded.first);
+    return true;
+  });
+  for (const auto& [resource, row] : rows) {
+    if (std::exchange(encoded_revisions_[resource], row.revision) == row.revision) continue;
     std::vector<std::string> healthy;
     for (const TableDevice& device : row.devices)
       if (row.IsHealthy(device)) healthy.push_back(device.id);
-    (*snapshot.registered_devices)[resource] = std::move(healthy);
+    pods_.text().SetRegistered(resource, std::move(healthy));
   }
-  return snapshot;
+  return pods_.text().Encode();
 }
 
 }  // namespace tenon::manager

@@ -1,7 +1,9 @@
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <list>
+#include <map>
 #include <memory>
 #include <set>
 #include <string>
@@ -49,6 +51,17 @@ class Manager final {
     return plugins_.Register(request, std::move(done));
   }
 
+  /// The same for a plugin that was found at its socket, which `dialer` connects to.
+  Result<std::unique_ptr<Registration>> RegisterFound(const FoundPlugin& plugin,
+                                                      PluginDialer& dialer,
+                                                      Registration::Done done) {
+    return plugins_.RegisterFound(plugin, dialer, std::move(done));
+  }
+  /// The socket is gone: so is the plugin that was registered with it, if it still is.
+  void Disconnect(const std::string& resource, const std::string& socket) {
+    plugins_.Disconnect(resource, socket);
+  }
+
   /// Allocates a pod's devices and answers when they are on disk, or says why not. Pods are
   /// admitted one after the other, as they come; a plugin that hangs costs its deadline. A pod
   /// that is refused holds what it held before: nothing, unless it was admitted earlier.
@@ -60,7 +73,8 @@ class Manager final {
   void RetainPods(const std::set<std::string>& uids);
 
   /// Answers with what the container gets, before each of its starts; the devices stay the same
-  /// for the pod's life. Errors: as the kubelet words them; another try may succeed.
+  /// for the pod's life. Those that it lacks, as its resource was not there when the pod was
+  /// admitted, are allocated now. Errors: as the kubelet words them; another try may succeed.
   void PrepareStart(const std::string& pod_uid, const std::string& container,
                     ContainerStart::Done done);
 
@@ -71,6 +85,15 @@ class Manager final {
   bool IsConnected(const std::string& resource) const {
     const Endpoint* endpoint = plugins_.endpoints().Find(resource);
     return endpoint != nullptr && !endpoint->stopped();
+  }
+  /// What the container's status says of its devices: by resource, id → whether it is healthy, as
+  /// its plugin said last, also if that is lost. A device that the plugin no longer lists counts as
+  /// healthy, as the kubelet has it.
+  std::map<std::string, std::map<std::string, bool>> DeviceHealth(
+      const std::string& pod_uid, const std::string& container) const;
+  /// `callback` gets, in a later turn, the pods that hold devices whose health has changed.
+  void OnHealthChange(std::function<void(const std::set<std::string>& pod_uids)> callback) {
+    on_health_ = std::move(callback);
   }
   /// `callback` runs, in a later turn, when Capacity() may have changed.
   void OnCapacityChange(std::function<void()> callback) { on_capacity_ = std::move(callback); }
@@ -86,7 +109,10 @@ class Manager final {
  private:
   PodResources ResourcesOf(const PodRequest& pod, bool sidecars) const;
   DeviceState state();
-  checkpoint::Checkpoint Snapshot() const;
+  std::string EncodeCheckpoint();
+  void Start(const std::string& pod_uid, const ContainerRequest& request,
+             ContainerStart::Done done);
+  void TellOfHealth(const std::string& resource, const std::vector<std::string>& ids);
 
   loop::TimerQueue& timers_;
   base::Log& log_;
@@ -94,10 +120,13 @@ class Manager final {
   const AllocationDecoder decode_;
   const ManagerOptions options_;
   std::function<void()> on_capacity_;
+  std::function<void(const std::set<std::string>&)> on_health_;
   // Each leans on those before it.
   LaterQueue later_;
   PodDevices pods_;
   Plugins plugins_;
+  /// Resource → revision of its row when it went into the checkpoint's text.
+  std::map<std::string, uint64_t> encoded_revisions_;
   CheckpointStore store_;
   AdmissionQueue admissions_;
   struct Starting {

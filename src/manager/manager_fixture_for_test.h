@@ -42,8 +42,7 @@ class ManagerTest : public testing::Test {
   void Restart() {
     manager_.reset();
     Settle(timers_);
-    manager_ =
-        std::make_unique<Manager>(timers_, log_, dialer_, file_, DecodeFake, ManagerOptions{});
+    manager_ = std::make_unique<Manager>(timers_, log_, dialer_, file_, DecodeFake, options_);
     restored_ = manager_->Restore();
   }
   std::string Register(const std::string& resource, FakePlugin& plugin,
@@ -83,18 +82,18 @@ class ManagerTest : public testing::Test {
   }
   /// The DEVICES variable that the container gets, or the error.
   std::string Start(const std::string& uid, const std::string& container = "con") {
-    std::string devices = "no answer";
-    manager_->PrepareStart(uid, container, [&](const Result<ContainerAllocation>& options) {
+    auto devices = std::make_shared<std::string>("no answer");
+    manager_->PrepareStart(uid, container, [devices](const Result<ContainerAllocation>& options) {
       if (!options) {
-        devices = options.error().message();
+        *devices = options.error().message();
       } else if (options->env.contains("DEVICES")) {
-        devices = options->env.at("DEVICES");
+        *devices = options->env.at("DEVICES");
       } else {
-        devices = "none";
+        *devices = "none";
       }
     });
     Settle(timers_);
-    return devices;
+    return *devices;
   }
   std::vector<std::string> Held(const std::string& uid, const std::string& container) {
     std::vector<std::string> ids;
@@ -107,6 +106,7 @@ class ManagerTest : public testing::Test {
   }
 
   loop::TimerQueue timers_{base::MonotonicTime(std::chrono::hours(1))};
+  ManagerOptions options_;
   base::RecordingLog log_;
   FakeDialer dialer_{timers_};
   FakeCheckpointFile file_{timers_};

@@ -3,6 +3,8 @@
 #include <chrono>
 
 #include "base/clock.h"
+#include "manager/numa.h"
+#include "manager/topology.h"
 
 namespace tenon::manager {
 
@@ -20,6 +22,13 @@ struct ManagerOptions {
   /// As the kubelet does: an endpoint is any path, joined to the directory of the sockets. For
   /// plugins that depend on it; what they name is then connected to, whoever owns it.
   bool any_endpoint = false;
+  /// As the kubelet of 1.36 does where ours differs for good reasons: docs/kubelet.md has the list.
+  bool compat = false;
+  TopologyOptions topology;
+  NumaMachine numa;  ///< Needed where the topology policy is not none.
 };
+
+/// With no deadline but PreStartContainer's, and any endpoint: --compat=1.36.
+ManagerOptions CompatibleOptions();
 
 }  // namespace tenon::manager

@@ -27,8 +27,138 @@ TEST_F(PluginsTest, ThePluginThatRegistersLastSaysWhichDevicesThereAre) {
   EXPECT_EQ(Register(kRes1, c, "c.sock"), "ok");
   c.SendList(HealthyDevices({"Dev3"}));
   EXPECT_THAT(manager_->Capacity(), ElementsAre(ResourceCapacity{kRes1, 1, 1}));
-  EXPECT_FALSE(a.connected());
-  EXPECT_FALSE(b.connected());
+}
+
+// DM-26 TestPluginConnected_SameResourceDifferentSocketsCoexist: a rolling update with a surge.
+TEST_F(PluginsTest, AnInstanceAtAnotherSocketStandsByAndTakesOver) {
+  FakePlugin old;
+  FakePlugin young;
+  ASSERT_EQ(Register(kRes1, old, "old.sock"), "ok");
+  old.SendList(HealthyDevices({"a", "b"}));
+  ASSERT_EQ(Register(kRes1, young, "young.sock"), "ok");
+  young.SendList(HealthyDevices({"a", "b", "c"}));
+  Settle(timers_);
+  EXPECT_TRUE(old.connected());
+  EXPECT_EQ(Admit(Pod("p", {{kRes1, 1}})), "admitted");
+  EXPECT_THAT(old.allocated, IsEmpty());
+  EXPECT_THAT(young.allocated, testing::SizeIs(1));
+
+  old.SendList(HealthyDevices({"b"}));
+  EXPECT_THAT(manager_->Capacity(), ElementsAre(ResourceCapacity{kRes1, 3, 3}))
+      << "who stands by says nothing";
+  young.EndStreams();
+  Settle(timers_);
+
+  // DM-28 TestPluginDisconnected_PromotesSurvivor.
+  EXPECT_THAT(manager_->Capacity(), ElementsAre(ResourceCapacity{kRes1, 1, 1}));
+  EXPECT_FALSE(young.connected());
+  EXPECT_EQ(Admit(Pod("q", {{kRes1, 1}})), "admitted");
+  EXPECT_THAT(old.allocated, ElementsAre(ElementsAre("b")));
+  timers_.Advance(std::chrono::minutes(6));
+  Settle(timers_);
+  EXPECT_THAT(manager_->Capacity(), ElementsAre(ResourceCapacity{kRes1, 1, 1}));
+
+  // DM-29 TestPluginDisconnected_LastEndpointMarksUnhealthy.
+  old.EndStreams();
+  EXPECT_THAT(manager_->Capacity(), ElementsAre(ResourceCapacity{kRes1, 1, 0}));
+}
+
+// E-28: the second instance is slow to list; the first one goes on until then, and beyond.
+TEST_F(PluginsTest, ASuccessorThatNeverListsCostsNothing) {
+  FakePlugin slow;
+  Serve(kRes1, plugin1_, {"a", "b"});
+  ASSERT_EQ(Register(kRes1, slow, "slow.sock"), "ok");
+  EXPECT_THAT(manager_->Capacity(), ElementsAre(ResourceCapacity{kRes1, 2, 2}));
+
+  slow.EndStreams();
+  Settle(timers_);
+
+  EXPECT_THAT(manager_->Capacity(), ElementsAre(ResourceCapacity{kRes1, 2, 2}));
+  EXPECT_EQ(Admit(Pod("p", {{kRes1, 1}})), "admitted");
+}
+
+TEST_F(PluginsTest, TheEndOfOneThatStandsByChangesNothing) {
+  FakePlugin young;
+  Serve(kRes1, plugin1_, {"a"});
+  ASSERT_EQ(Register(kRes1, young, "young.sock"), "ok");
+  young.SendList(HealthyDevices({"b"}));
+
+  plugin1_.EndStreams();
+  Settle(timers_);
+
+  EXPECT_THAT(manager_->Capacity(), ElementsAre(ResourceCapacity{kRes1, 1, 1}));
+  EXPECT_FALSE(plugin1_.connected());
+  EXPECT_EQ(Admit(Pod("p", {{kRes1, 1}})), "admitted");
+  EXPECT_THAT(young.allocated, testing::SizeIs(1));
+}
+
+TEST_F(PluginsTest, OneThatTakesOverWithoutHavingListedHasNothing) {
+  FakePlugin young;
+  ASSERT_EQ(Register(kRes1, plugin1_, "old.sock"), "ok");
+  ASSERT_EQ(Register(kRes1, young, "young.sock"), "ok");
+  young.SendList(HealthyDevices({"a"}));
+
+  young.EndStreams();
+  EXPECT_THAT(manager_->Capacity(), ElementsAre(ResourceCapacity{kRes1, 1, 0}));
+  plugin1_.SendList(HealthyDevices({"a"}));
+  EXPECT_THAT(manager_->Capacity(), ElementsAre(ResourceCapacity{kRes1, 1, 1}));
+}
+
+// DM-25, DM-31, DM-32: the kubelet refuses this, and then for ever; here the newcomer has come to
+// stay. EP-05 TestDuplicateRegistration: and nothing of the one before is left.
+TEST_F(PluginsTest, RegisteringAgainAtTheSameSocketReplaces) {
+  for (int i = 0; i < 3; ++i)
+    Serve(kRes1, plugin1_, {"a"});
+
+  EXPECT_THAT(plugin1_.clients, testing::SizeIs(1));
+  EXPECT_THAT(manager_->Capacity(), ElementsAre(ResourceCapacity{kRes1, 1, 1}));
+}
+
+TEST_F(PluginsTest, APluginThatLeaksItsConnectionsLosesTheOldOnes) {
+  for (int i = 0; i < 20; ++i)
+    ASSERT_EQ(Register(kRes1, plugin1_, "x" + std::to_string(i)), "ok");
+  Settle(timers_);
+
+  EXPECT_THAT(plugin1_.clients, testing::SizeIs(5));
+}
+
+// ---- Plugins that are found at their socket
+class FoundPluginTest : public ManagerTest {
+ protected:
+  std::string Find(const FoundPlugin& found) {
+    dialer_.sockets[found.socket] = &plugin1_;
+    std::string answer;
+    auto registration = manager_->RegisterFound(found, dialer_, [&](const Result<void>& result) {
+      answer = result ? "ok" : result.error().message();
+    });
+    if (!registration) return registration.error().message();
+    Settle(timers_);
+    return answer;
+  }
+};
+
+// DM-03 TestNewManagerImplStartProbeMode, DM-05 TestDevicePluginReRegistrationProbeMode.
+TEST_F(FoundPluginTest, ServesItsResourceUntilItsSocketIsRemoved) {
+  EXPECT_EQ(Find({kRes1, {"v1beta1"}, "/reg/a.sock"}), "ok");
+  plugin1_.SendList(HealthyDevices({"a"}));
+  EXPECT_THAT(manager_->Capacity(), ElementsAre(ResourceCapacity{kRes1, 1, 1}));
+
+  manager_->Disconnect(kRes1, "/reg/other.sock");
+  manager_->Disconnect(kRes2, "/reg/a.sock");
+  EXPECT_THAT(manager_->Capacity(), ElementsAre(ResourceCapacity{kRes1, 1, 1}));
+  manager_->Disconnect(kRes1, "/reg/a.sock");
+  Settle(timers_);
+
+  EXPECT_THAT(manager_->Capacity(), ElementsAre(ResourceCapacity{kRes1, 1, 0}));
+  EXPECT_FALSE(plugin1_.connected());
+}
+
+TEST_F(FoundPluginTest, IsCheckedAsTheKubeletDoes) {
+  EXPECT_EQ(Find({kRes1, {"v1", "v2"}, "/reg/a.sock"}),
+            "manager version, v1beta1, is not among plugin supported versions [v1 v2]");
+  EXPECT_EQ(Find({"gpu", {"v1", "v1beta1"}, "/reg/a.sock"}),
+            "invalid name of device plugin socket: the ResourceName \"gpu\" is invalid");
+  EXPECT_FALSE(plugin1_.connected());
 }
 
 // DM-06, TestUpdateCapacityAllocatable; DM-08, TestGetAllocatableDevicesHealthTransition.

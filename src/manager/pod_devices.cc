@@ -43,16 +43,36 @@ Result<std::unique_ptr<Reservation>> PodDevices::Reserve(HoldKey key,
   return std::make_unique<Reservation>(*this, std::move(key), std::move(ids));
 }
 
-void PodDevices::Insert(const HoldKey& key, HeldDevices devices) {
+void PodDevices::Insert(const HoldKey& key, HeldDevices devices, std::string encoded) {
+  checkpoint::Entry entry{.pod_uid = key.pod_uid,
+                          .container_name = key.container,
+                          .resource_name = key.resource,
+                          .device_ids = std::map<int64_t, checkpoint::Ids>(),
+                          .alloc_resp = std::move(encoded)};
+  for (const auto& [numa, ids] : devices.ids)
+    (*entry.device_ids)[numa] = ids;
+  Insert(key, std::move(devices), std::move(entry));
+}
+
+void PodDevices::Insert(const HoldKey& key, HeldDevices devices, checkpoint::Entry entry) {
   Pod* pod = FindPod(key.pod_uid);
   if (pod == nullptr) {
     pod = &pods_.emplace_back(Pod{.uid = key.pod_uid, .containers = {}});
     by_uid_[key.pod_uid] = std::prev(pods_.end());
   }
-  Hold(key.resource, devices.AllIds());
-  HeldDevices& held = pod->containers[key.container][key.resource];
-  Release(key.resource, held.AllIds());
-  held = std::move(devices);
+  devices.entry = text_.Add(std::move(entry));
+  const std::vector<std::string> ids = devices.AllIds();
+  Hold(key.resource, ids);
+  auto [held, added] = pod->containers[key.container].try_emplace(key.resource);
+  if (!added) Erase(key.resource, held->second);
+  held->second = std::move(devices);
+  for (const std::string& id : ids)
+    owners_[key.resource][id] = key.pod_uid;
+}
+
+void PodDevices::Erase(const std::string& resource, const HeldDevices& held) {
+  text_.Remove(held.entry);
+  Release(resource, held.AllIds());
 }
 
 void PodDevices::Remove(const HoldKey& key) {
@@ -62,7 +82,7 @@ void PodDevices::Remove(const HoldKey& key) {
   if (container == pod->containers.end()) return;
   auto held = container->second.find(key.resource);
   if (held == container->second.end()) return;
-  Release(key.resource, held->second.AllIds());
+  Erase(key.resource, held->second);
   container->second.erase(held);
   if (container->second.empty()) pod->containers.erase(container);
   if (pod->containers.empty()) RemovePod(key.pod_uid);
@@ -73,7 +93,7 @@ bool PodDevices::RemovePod(const std::string& pod_uid) {
   if (at == by_uid_.end()) return false;
   for (const auto& [container, resources] : at->second->containers)
     for (const auto& [resource, held] : resources)
-      Release(resource, held.AllIds());
+      Erase(resource, held);
   pods_.erase(at->second);
   by_uid_.erase(at);
   return true;
@@ -101,28 +121,21 @@ std::vector<std::string> PodDevices::Pods() const {
   return uids;
 }
 
-const PodDevices::IdsInUse* PodDevices::InUse(const std::string& resource) const {
+const std::string* PodDevices::FindOwner(const std::string& resource, const std::string& id) const {
+  auto owners = owners_.find(resource);
+  if (owners == owners_.end()) return nullptr;
+  auto owner = owners->second.find(id);
+  return owner == owners->second.end() ? nullptr : &owner->second;
+}
+
+const IdsInUse* PodDevices::InUse(const std::string& resource) const {
   auto at = in_use_.find(resource);
   return at == in_use_.end() ? nullptr : &at->second;
 }
 
-std::vector<checkpoint::Entry> PodDevices::ToEntries() const {
-  std::vector<checkpoint::Entry> entries;
-  for (const Pod& pod : pods_) {
-    for (const auto& [container, resources] : pod.containers) {
-      for (const auto& [resource, held] : resources) {
-        checkpoint::Entry& entry = entries.emplace_back(
-            checkpoint::Entry{.pod_uid = pod.uid,
-                              .container_name = container,
-                              .resource_name = resource,
-                              .device_ids = std::map<int64_t, checkpoint::Ids>(),
-                              .alloc_resp = held.encoded});
-        for (const auto& [numa, ids] : held.ids)
-          (*entry.device_ids)[numa] = ids;
-      }
-    }
-  }
-  return entries;
+std::span<const uint32_t> PodDevices::Free(const std::string& resource, const DeviceRow* row) {
+  if (row == nullptr) return {};
+  return free_[resource].Of(*row, InUse(resource));
 }
 
 std::vector<HoldKey> PodDevices::Restore(const std::vector<checkpoint::Entry>& entries,
@@ -131,8 +144,7 @@ std::vector<HoldKey> PodDevices::Restore(const std::vector<checkpoint::Entry>& e
   for (const checkpoint::Entry& entry : entries) {
     HoldKey key{entry.pod_uid, entry.container_name, entry.resource_name};
     HeldDevices held;
-    held.encoded = entry.alloc_resp.value_or("");
-    if (Result<ContainerAllocation> decoded = decode(held.encoded)) {
+    if (Result<ContainerAllocation> decoded = decode(entry.alloc_resp.value_or(""))) {
       held.allocation = *std::move(decoded);
     } else {
       undecodable.push_back(key);
@@ -140,7 +152,7 @@ std::vector<HoldKey> PodDevices::Restore(const std::vector<checkpoint::Entry>& e
     if (entry.device_ids)
       for (const auto& [numa, ids] : *entry.device_ids)
         held.ids[numa] = ids.value_or(std::vector<std::string>());
-    Insert(key, std::move(held));
+    Insert(key, std::move(held), entry);
   }
   return undecodable;
 }
@@ -148,8 +160,9 @@ std::vector<HoldKey> PodDevices::Restore(const std::vector<checkpoint::Entry>& e
 void PodDevices::Hold(const std::string& resource, const std::vector<std::string>& ids) {
   if (ids.empty()) return;
   IdsInUse& in_use = in_use_[resource];
+  FreeDevices& free = free_[resource];
   for (const std::string& id : ids)
-    ++in_use[id];
+    if (++in_use[id] == 1) free.OnChange(id);
 }
 
 void PodDevices::Release(const std::string& resource, const std::vector<std::string>& ids) {
@@ -159,7 +172,10 @@ void PodDevices::Release(const std::string& resource, const std::vector<std::str
   for (const std::string& id : ids) {
     auto at = in_use->second.find(id);
     TENON_CHECK(at != in_use->second.end());
-    if (--at->second == 0) in_use->second.erase(at);
+    if (--at->second > 0) continue;
+    in_use->second.erase(at);
+    free_[resource].OnChange(id);
+    if (auto owners = owners_.find(resource); owners != owners_.end()) owners->second.erase(id);
   }
   if (in_use->second.empty()) in_use_.erase(in_use);
 }

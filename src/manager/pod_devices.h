@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -13,8 +14,10 @@
 
 #include "base/result.h"
 #include "checkpoint/checkpoint.h"
+#include "checkpoint/kept_text.h"
 #include "device/allocation.h"
 #include "manager/device_table.h"
+#include "manager/free_devices.h"
 
 namespace tenon::manager {
 
@@ -36,9 +39,10 @@ inline constexpr int64_t kNoNuma = -1;
 /// What one container holds of one resource.
 struct HeldDevices {
   IdsByNuma ids;
-  std::string encoded;  ///< The plugin's answer, as it came.
-  /// The same decoded; nullopt when the checkpoint had bytes that cannot be.
+  /// The plugin's answer; nullopt when the checkpoint had bytes that cannot be decoded.
   std::optional<ContainerAllocation> allocation;
+  /// Its entry in the checkpoint; PodDevices sets it.
+  checkpoint::KeptText::Number entry = 0;
 
   /// The ids, in natural order, each once.
   std::vector<std::string> AllIds() const;
@@ -55,9 +59,6 @@ using AllocationDecoder = std::function<Result<ContainerAllocation>(std::string_
 /// Thread: loop only.
 class PodDevices final {
  public:
-  /// Ids in use → how many containers hold them; several of one pod may, as an init container's
-  /// devices pass to those that follow it.
-  using IdsInUse = std::unordered_map<std::string, int>;
   using Resources = std::map<std::string, HeldDevices>;
 
   PodDevices() = default;
@@ -68,7 +69,8 @@ class PodDevices final {
   /// destroyed. Errors: kFailedPrecondition, there is a reservation for this key already.
   Result<std::unique_ptr<Reservation>> Reserve(HoldKey key, std::vector<std::string> ids);
 
-  void Insert(const HoldKey& key, HeldDevices devices);
+  /// `encoded`: the plugin's answer as it came, for the checkpoint.
+  void Insert(const HoldKey& key, HeldDevices devices, std::string encoded);
   void Remove(const HoldKey& key);
   /// Returns whether the pod held anything. Its reservations stay.
   bool RemovePod(const std::string& pod_uid);
@@ -80,11 +82,18 @@ class PodDevices final {
   /// Pods with committed devices, in the order in which they came.
   std::vector<std::string> Pods() const;
 
+  /// The pod that the device is committed to; null when there is none.
+  const std::string* FindOwner(const std::string& resource, const std::string& id) const;
+
   /// Null when nothing of the resource is committed or reserved.
   const IdsInUse* InUse(const std::string& resource) const;
 
-  /// The checkpoint's entries, in the order in which the pods came.
-  std::vector<checkpoint::Entry> ToEntries() const;
+  /// The devices of `row`, the resource's, that can be handed out, as indices; the answer is good
+  /// until something changes. `row` may be null.
+  std::span<const uint32_t> Free(const std::string& resource, const DeviceRow* row);
+
+  /// What is committed, as the checkpoint has it; the resources in it are the caller's.
+  checkpoint::KeptText& text() { return text_; }
   /// Adds what a checkpoint has. Returns the entries whose answer `decode` refuses; their devices
   /// are held all the same, since a container may be using them.
   std::vector<HoldKey> Restore(const std::vector<checkpoint::Entry>& entries,
@@ -97,6 +106,8 @@ class PodDevices final {
     std::map<std::string, Resources> containers;
   };
 
+  void Insert(const HoldKey& key, HeldDevices devices, checkpoint::Entry entry);
+  void Erase(const std::string& resource, const HeldDevices& held);
   void Hold(const std::string& resource, const std::vector<std::string>& ids);
   void Release(const std::string& resource, const std::vector<std::string>& ids);
   Pod* FindPod(const std::string& pod_uid);
@@ -104,6 +115,10 @@ class PodDevices final {
   std::list<Pod> pods_;
   std::unordered_map<std::string, std::list<Pod>::iterator> by_uid_;
   std::unordered_map<std::string, IdsInUse> in_use_;
+  std::unordered_map<std::string, FreeDevices> free_;
+  /// Resource → id → uid of the pod that the device is committed to.
+  std::unordered_map<std::string, std::unordered_map<std::string, std::string>> owners_;
+  checkpoint::KeptText text_;
   std::map<HoldKey, const Reservation*> reservations_;
 };
 

@@ -15,9 +15,13 @@ using testing::UnorderedElementsAre;
 
 const HoldKey kKey{"pod1", "con1", "domain1.com/resource1"};
 
-HeldDevices Held(IdsByNuma ids, std::string encoded = "") {
-  return {
-      .ids = std::move(ids), .encoded = std::move(encoded), .allocation = ContainerAllocation()};
+HeldDevices Held(IdsByNuma ids) {
+  return {.ids = std::move(ids), .allocation = ContainerAllocation()};
+}
+
+std::vector<checkpoint::Entry> Entries(PodDevices& pods) {
+  auto entries = checkpoint::Decode(pods.text().Encode(), "text")->entries;
+  return entries ? *std::move(entries) : std::vector<checkpoint::Entry>();
 }
 
 std::vector<std::string> InUse(const PodDevices& pods, const std::string& resource) {
@@ -36,7 +40,7 @@ Result<ContainerAllocation> DecodeAnything(std::string_view bytes) {
 // PD-01, TestGetContainerDevices.
 TEST(PodDevicesTest, ADeviceOnTwoNumaNodesIsOneDevice) {
   PodDevices pods;
-  pods.Insert(kKey, Held({{0, {"dev1"}}, {1, {"dev1"}}}));
+  pods.Insert(kKey, Held({{0, {"dev1"}}, {1, {"dev1"}}}), "");
 
   EXPECT_THAT(pods.Find(kKey)->AllIds(), ElementsAre("dev1"));
   EXPECT_THAT(InUse(pods, kKey.resource), ElementsAre("dev1"));
@@ -63,7 +67,7 @@ TEST(PodDevicesTest, AReservationIsInUseAndInvisible) {
   EXPECT_THAT(InUse(pods, kKey.resource), UnorderedElementsAre("dev1", "dev2"));
   EXPECT_EQ(pods.Find(kKey), nullptr);
   EXPECT_THAT(pods.Pods(), IsEmpty());
-  EXPECT_THAT(pods.ToEntries(), IsEmpty());
+  EXPECT_THAT(Entries(pods), IsEmpty());
 }
 
 TEST(PodDevicesTest, RefusesASecondReservationForTheSameContainerAndResource) {
@@ -79,7 +83,7 @@ TEST(PodDevicesTest, RefusesASecondReservationForTheSameContainerAndResource) {
 
 TEST(PodDevicesTest, AReservationSurvivesTheRemovalOfItsPodsOtherDevices) {
   PodDevices pods;
-  pods.Insert({"pod1", "init", kKey.resource}, Held({{-1, {"dev1"}}}));
+  pods.Insert({"pod1", "init", kKey.resource}, Held({{-1, {"dev1"}}}), "");
   auto reservation = pods.Reserve(kKey, {"dev1", "dev2"});
 
   EXPECT_TRUE(pods.RemovePod("pod1"));
@@ -91,11 +95,11 @@ TEST(PodDevicesTest, ACommittedReservationCannotBeRolledBack) {
   PodDevices pods;
   {
     auto reservation = pods.Reserve(kKey, {"dev1"});
-    (*reservation)->Commit(Held({{0, {"dev1"}}}, "bytes"));
+    (*reservation)->Commit(Held({{0, {"dev1"}}}), "bytes");
   }
 
   EXPECT_THAT(InUse(pods, kKey.resource), ElementsAre("dev1"));
-  EXPECT_EQ(pods.Find(kKey)->encoded, "bytes");
+  EXPECT_EQ(Entries(pods)[0].alloc_resp, "bytes");
   EXPECT_THAT(pods.Pods(), ElementsAre("pod1"));
   EXPECT_TRUE(pods.Reserve(kKey, {"dev2"}));
 }
@@ -112,8 +116,8 @@ TEST(PodDevicesTest, ADestroyedReservationLeavesNothing) {
 TEST(PodDevicesTest, ADeviceThatTwoContainersHoldIsFreeOnlyAfterBoth) {
   PodDevices pods;
   HoldKey app{"pod1", "app", kKey.resource};
-  pods.Insert(kKey, Held({{-1, {"dev1"}}}));
-  pods.Insert(app, Held({{-1, {"dev1"}}}));
+  pods.Insert(kKey, Held({{-1, {"dev1"}}}), "");
+  pods.Insert(app, Held({{-1, {"dev1"}}}), "");
 
   pods.Remove(kKey);
   EXPECT_THAT(InUse(pods, kKey.resource), ElementsAre("dev1"));
@@ -124,16 +128,16 @@ TEST(PodDevicesTest, ADeviceThatTwoContainersHoldIsFreeOnlyAfterBoth) {
 
 TEST(PodDevicesTest, InsertReplacesWhatWasHeldUnderTheKey) {
   PodDevices pods;
-  pods.Insert(kKey, Held({{-1, {"dev1", "dev2"}}}));
+  pods.Insert(kKey, Held({{-1, {"dev1", "dev2"}}}), "");
 
-  pods.Insert(kKey, Held({{-1, {"dev2", "dev3"}}}));
+  pods.Insert(kKey, Held({{-1, {"dev2", "dev3"}}}), "");
 
   EXPECT_THAT(InUse(pods, kKey.resource), UnorderedElementsAre("dev2", "dev3"));
 }
 
 TEST(PodDevicesTest, RemovingWhatIsNotHeldDoesNothing) {
   PodDevices pods;
-  pods.Insert(kKey, Held({{-1, {"dev1"}}}));
+  pods.Insert(kKey, Held({{-1, {"dev1"}}}), "");
 
   pods.Remove({"pod1", "con1", "other"});
   pods.Remove({"pod1", "other", kKey.resource});
@@ -145,10 +149,10 @@ TEST(PodDevicesTest, RemovingWhatIsNotHeldDoesNothing) {
 
 TEST(PodDevicesTest, EntriesStandInTheOrderInWhichPodsCame) {
   PodDevices pods;
-  pods.Insert({"z", "c", "r"}, Held({{-1, {"2"}}}, "b"));
-  pods.Insert({"a", "c", "r"}, Held({{0, {"1"}}, {1, {"1"}}}, "a"));
+  pods.Insert({"z", "c", "r"}, Held({{-1, {"2"}}}), "b");
+  pods.Insert({"a", "c", "r"}, Held({{0, {"1"}}, {1, {"1"}}}), "a");
 
-  auto entries = pods.ToEntries();
+  auto entries = Entries(pods);
 
   ASSERT_EQ(entries.size(), 2U);
   EXPECT_EQ(entries[0].pod_uid, "z");
@@ -161,15 +165,15 @@ TEST(PodDevicesTest, EntriesStandInTheOrderInWhichPodsCame) {
 // The pod devices part of DM-09, TestCheckpoint.
 TEST(PodDevicesTest, RestoresWhatItSaved) {
   PodDevices before;
-  before.Insert({"pod1", "con1", "r1"}, Held({{0, {"dev1"}}, {1, {"dev2"}}}, "x"));
-  before.Insert({"pod1", "con2", "r1"}, Held({{-1, {"dev3"}}}, "y"));
-  before.Insert({"pod2", "con1", "r2"}, Held({{0, {"dev1"}}}, "z"));
+  before.Insert({"pod1", "con1", "r1"}, Held({{0, {"dev1"}}, {1, {"dev2"}}}), "x");
+  before.Insert({"pod1", "con2", "r1"}, Held({{-1, {"dev3"}}}), "y");
+  before.Insert({"pod2", "con1", "r2"}, Held({{0, {"dev1"}}}), "z");
 
   PodDevices after;
-  auto undecodable = after.Restore(before.ToEntries(), DecodeAnything);
+  auto undecodable = after.Restore(Entries(before), DecodeAnything);
 
   EXPECT_THAT(undecodable, IsEmpty());
-  EXPECT_EQ(after.ToEntries(), before.ToEntries());
+  EXPECT_EQ(Entries(after), Entries(before));
   EXPECT_THAT(InUse(after, "r1"), UnorderedElementsAre("dev1", "dev2", "dev3"));
   EXPECT_EQ(after.Find({"pod2", "con1", "r2"})->allocation->env.at("BYTES"), "z");
 }
@@ -187,7 +191,7 @@ TEST(PodDevicesTest, KeepsDevicesWhoseAnswerCannotBeDecoded) {
   EXPECT_THAT(undecodable, ElementsAre(HoldKey{"pod1", "con1", "r"}));
   EXPECT_THAT(InUse(pods, "r"), ElementsAre("dev1"));
   EXPECT_FALSE(pods.Find({"pod1", "con1", "r"})->allocation);
-  EXPECT_EQ(pods.ToEntries()[0].alloc_resp, "broken");
+  EXPECT_EQ(Entries(pods)[0].alloc_resp, "broken");
 }
 
 TEST(PodDevicesTest, RestoresNullsAsNothing) {
@@ -203,6 +207,23 @@ TEST(PodDevicesTest, RestoresNullsAsNothing) {
 
   EXPECT_EQ(pods.InUse("r"), nullptr);
   EXPECT_THAT(pods.Pods(), ElementsAre("pod1", "pod2"));
+}
+
+// PD-04, TestGetPodAndContainerForDevice.
+TEST(PodDevicesTest, KnowsThePodOfADeviceByResourceAndId) {
+  PodDevices pods;
+  pods.Insert({"pod1", "con1", "r1"}, Held({{-1, {"dev"}}}), "");
+  pods.Insert({"pod2", "con1", "r2"}, Held({{-1, {"dev"}}}), "");
+  auto reserved = pods.Reserve({"pod3", "con1", "r1"}, {"taken"});
+
+  EXPECT_EQ(*pods.FindOwner("r1", "dev"), "pod1");
+  EXPECT_EQ(*pods.FindOwner("r2", "dev"), "pod2");
+  EXPECT_EQ(pods.FindOwner("r1", "taken"), nullptr);
+  EXPECT_EQ(pods.FindOwner("r1", "other"), nullptr);
+  EXPECT_EQ(pods.FindOwner("r3", "dev"), nullptr);
+  pods.RemovePod("pod1");
+  EXPECT_EQ(pods.FindOwner("r1", "dev"), nullptr);
+  EXPECT_EQ(*pods.FindOwner("r2", "dev"), "pod2");
 }
 
 }  // namespace

@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
+#include "base/strings.h"
 #include "device/resource_name.h"
 
 namespace tenon::manager {
@@ -23,6 +25,18 @@ Result<void> CheckRegisterRequest(const api::RegisterRequest& request, bool any_
     return invalid(fmt::format(
         R"(the endpoint "{}" is invalid: it must be the name of a socket beside kubelet.sock)",
         endpoint));
+  return {};
+}
+
+Result<void> CheckFoundPlugin(const FoundPlugin& plugin) {
+  auto invalid = [](std::string text) { return Error(Code::kInvalidArgument, std::move(text)); };
+  if (std::ranges::find(plugin.versions, api::kVersion) == plugin.versions.end())
+    return invalid(fmt::format("manager version, {}, is not among plugin supported versions [{}]",
+                               api::kVersion, base::Join(plugin.versions, " ")));
+  if (!ResourceName::Parse(plugin.resource_name))
+    return invalid(
+        fmt::format(R"(invalid name of device plugin socket: the ResourceName "{}" is invalid)",
+                    plugin.resource_name));
   return {};
 }
 

@@ -3,6 +3,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "base/clock.h"
 #include "base/result.h"
@@ -17,6 +18,17 @@ namespace tenon::manager {
 /// component, where the kubelet joins whatever comes; `any_endpoint` leaves it out.
 /// Source: kubernetes pkg/kubelet/cm/devicemanager/plugin/v1beta1/server.go, Register.
 Result<void> CheckRegisterRequest(const api::RegisterRequest& request, bool any_endpoint);
+
+/// A device plugin that was found at its socket, instead of coming to kubelet.sock.
+struct FoundPlugin {
+  std::string resource_name;
+  std::vector<std::string> versions;  ///< Of the device plugin API.
+  std::string socket;                 ///< Where it serves that.
+};
+
+/// Errors: kInvalidArgument, as the kubelet words them.
+/// Source: kubernetes pkg/kubelet/cm/devicemanager/plugin/v1beta1/handler.go, ValidatePlugin.
+Result<void> CheckFoundPlugin(const FoundPlugin& plugin);
 
 /// One Register call under way: dial the plugin, ask for its options. Destroying it gives up, as
 /// when the plugin cancels its call; nothing is installed then. Any number may be under way.

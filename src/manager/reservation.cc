@@ -14,9 +14,9 @@ Reservation::~Reservation() {
   if (!ended_) End();
 }
 
-void Reservation::Commit(HeldDevices devices) {
+void Reservation::Commit(HeldDevices devices, std::string encoded) {
   TENON_CHECK(!ended_);
-  owner_.Insert(key_, std::move(devices));
+  owner_.Insert(key_, std::move(devices), std::move(encoded));
   End();
 }
 

@@ -21,8 +21,9 @@ class Reservation final {
   const HoldKey& key() const { return key_; }
   const std::vector<std::string>& ids() const { return ids_; }
 
-  /// Turns the reservation into committed devices. Requires: not committed; `devices` are ids().
-  void Commit(HeldDevices devices);
+  /// Turns the reservation into committed devices, see PodDevices::Insert.
+  /// Requires: not committed; `devices` are ids().
+  void Commit(HeldDevices devices, std::string encoded);
 
  private:
   void End();
