@@ -10,6 +10,7 @@ const std::vector<Command>& Commands() {
       {"kubelet", "Run a device manager that behaves as the kubelet's does", AddKubeletCommand},
       {"node", "Show capacity and allocatable of a 'tenon kubelet'", AddNodeCommand},
       {"pod", "Run pods on a 'tenon kubelet'", AddPodCommand},
+      {"plugin", "Run a device plugin that knows only /var/lib/kubelet", AddPluginCommand},
       {"run", "Run one program in a container that is given devices", AddRunCommand},
       {"checkpoint", "Verify and explain the checkpoint of any kubelet", AddCheckpointCommand},
       {"version", "Print the version", AddVersionCommand},

@@ -11,17 +11,20 @@ namespace tenon::cli {
 namespace {
 
 constexpr std::string_view kRuncPrefix = "runc:";
+constexpr std::string_view kCriPrefix = "cri:";
 
-/// "runc", "runc:PATH" or "none". Returns: what is wrong with it, empty if nothing is.
-std::string ReadRuntime(const std::string& text, std::string& runc) {
+/// "runc", "runc:PATH", "cri:PATH" or "none". Returns: what is wrong with it, empty if nothing is.
+std::string ReadRuntime(const std::string& text, kubelet::KubeletOptions& options) {
   if (text == "runc") return "";
   if (text == "none") {
-    runc.clear();
+    options.runtime = kubelet::RuntimeKind::kNone;
     return "";
   }
-  if (!text.starts_with(kRuncPrefix)) return "must be runc, runc:PATH or none";
-  runc = text.substr(kRuncPrefix.size());
-  return runc.starts_with('/') ? "" : "the path of runc must be absolute";
+  const bool cri = text.starts_with(kCriPrefix);
+  if (!cri && !text.starts_with(kRuncPrefix)) return "must be runc, runc:PATH, cri:PATH or none";
+  options.runtime = cri ? kubelet::RuntimeKind::kCri : kubelet::RuntimeKind::kRunc;
+  options.runtime_path = text.substr((cri ? kCriPrefix : kRuncPrefix).size());
+  return options.runtime_path.starts_with('/') ? "" : "the path must be absolute";
 }
 
 void AddLogOptions(CLI::App& app, kubelet::KubeletOptions& options) {
@@ -61,6 +64,9 @@ RunFn AddKubeletCommand(CLI::App& app) {
   app.add_option("--image-dir", options->image_dir,
                  "Where images are looked for: a directory for each root file system")
       ->type_name("DIR");
+  app.add_option("--manifest-dir", options->manifest_dir,
+                 "Pods that are to run: those of the manifests in this directory")
+      ->type_name("DIR");
   app.add_option(
          "--cdi-dir", options->cdi_directories,
          "Where CDI specs are; may be repeated, later ones override [/etc/cdi, /var/run/cdi]")
@@ -69,10 +75,11 @@ RunFn AddKubeletCommand(CLI::App& app) {
   app.add_option_function<std::string>(
          "--runtime",
          [options](const std::string& text) {
-           const std::string wrong = ReadRuntime(text, options->runc);
+           const std::string wrong = ReadRuntime(text, *options);
            if (!wrong.empty()) throw CLI::ValidationError("--runtime", wrong);
          },
-         "runc, runc:PATH, or none: pods are admitted, containers never run")
+         "runc, runc:PATH, cri:PATH (containerd's socket), or none: pods are admitted, containers "
+         "never run")
       ->type_name("RUNTIME")
       ->default_str("runc");
   app.add_option("--node-name", options->node_name, "Name of its Node object [the host name]")

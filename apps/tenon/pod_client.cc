@@ -1,8 +1,10 @@
 #include "tenon/pod_client.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
+#include "tenon/cri_log.h"
 #include "tenon/json_view.h"
 #include "tenon/terminal.h"
 
@@ -15,6 +17,20 @@ constexpr base::Duration kDeletion = std::chrono::minutes(5);
 constexpr int kLogWaitSeconds = 10;
 /// Between looks at a pod that has nothing to tell yet.
 constexpr base::Duration kPause = std::chrono::milliseconds(100);
+
+/// Whether what the container writes is kept by a CRI runtime, in its format. Requires: some of it
+/// was written, so that the container is known.
+Result<bool> IsCriLog(ControlClient& client, const PodKey& key, const std::string& container) {
+  TENON_TRY(const Value pod, GetPod(client, key));
+  for (const char* list : {"containerStatuses", "initContainerStatuses"}) {
+    for (const Value& status : ItemsAt(pod, {"status", list})) {
+      if (!container.empty() && TextAt(status, {"name"}) != container) continue;
+      const std::string id = TextAt(status, {"containerID"});
+      return !id.empty() && !id.starts_with("runc://");
+    }
+  }
+  return false;
+}
 
 Error Interrupted() {
   return {Code::kUnavailable, "interrupted"};
@@ -74,6 +90,8 @@ Result<void> PrintLog(ControlClient& client, const PodKey& key, const std::strin
   admin::HttpRequest request{.path = key.Path() + "/log"};
   if (!container.empty()) request.query["container"] = container;
   size_t offset = 0;
+  std::optional<bool> cri;
+  CriLog cri_log;
   bool ended = !follow;
   for (;;) {
     request.query["offset"] = std::to_string(offset);
@@ -82,7 +100,10 @@ Result<void> PrintLog(ControlClient& client, const PodKey& key, const std::strin
               client.Call(request, std::chrono::seconds(kLogWaitSeconds + 30)));
     if (!log.body.empty()) {
       offset += log.body.size();
-      Print(log.body);
+      if (!cri) {
+        TENON_TRY(cri, IsCriLog(client, key, container));
+      }
+      Print(*cri ? cri_log.Feed(log.body) : log.body);
       if (!FlushOutput()) return {};
       continue;
     }

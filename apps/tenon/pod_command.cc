@@ -17,6 +17,9 @@
 namespace tenon::cli {
 namespace {
 
+/// Plugins are asked meanwhile.
+constexpr base::Duration kAdmission = std::chrono::minutes(5);
+
 /// Of all the subcommands; each uses its part.
 struct PodOptions {
   std::string kubelet_dir;
@@ -29,6 +32,7 @@ struct PodOptions {
   int grace_seconds = -1;
   std::string container;
   bool follow = false;
+  std::string format = "cri";
   FitOptions fit;
 };
 
@@ -142,6 +146,42 @@ int Logs(const PodOptions& options, ControlClient& client) {
   return printed ? kExitOk : Fail(printed.error());
 }
 
+/// The configuration of one container in the answer to a trial. Returns: the exit code.
+int PrintConfig(const PodOptions& options, const Value& answer) {
+  std::vector<Value> containers = ItemsAt(answer, {"containers"});
+  if (!options.container.empty()) {
+    std::erase_if(containers, [&options](const Value& container) {
+      return TextAt(container, {"name"}) != options.container;
+    });
+  }
+  if (containers.size() != 1) {
+    PrintError(containers.empty() ? "no container " + options.container
+                                  : "which container? Give its name with -c");
+    return kExitUsage;
+  }
+  const Value* config = containers[0].Find("config");
+  if (config == nullptr) {
+    PrintError(TextAt(containers[0], {"name"}) + ": " + TextAt(containers[0], {"error"}));
+    return kExitFailed;
+  }
+  Print(ToJsonText(*config));
+  return kExitOk;
+}
+
+int Admit(const PodOptions& options, ControlClient& client) {
+  auto text = ReadInput(options.file);
+  if (!text) return Fail(text.error());
+  auto answer = client.CallJson({.method = "POST",
+                                 .path = "/api/v1/trials",
+                                 .query = {{"format", options.format}},
+                                 .body = *text},
+                                kAdmission);
+  if (!answer) return Fail(answer.error());
+  if (TextAt(*answer, {"admitted"}) == "true") return PrintConfig(options, *answer);
+  PrintError(TextAt(*answer, {"reason"}) + ": " + TextAt(*answer, {"message"}));
+  return kExitFailed;
+}
+
 void AddKey(CLI::App& app, PodOptions& options) {
   app.add_option("name", options.name, "Name of the pod")->type_name("NAME")->required();
   AddNamespaceOption(app, options.namespace_name, "Its namespace; 'default' unless given");
@@ -225,6 +265,25 @@ CLI::App* AddFit(CLI::App& app, FitOptions& options) {
   return sub;
 }
 
+void AddAdmit(CLI::App& app, PodOptions& options) {
+  app.add_option("pod", options.file, "Manifest of the pod; - is standard input")
+      ->type_name("POD")
+      ->required();
+  app.add_option("-o,--output", options.format,
+                 "cri, the ContainerConfig that a CRI runtime is sent, or oci, runc's config.json")
+      ->type_name("FORMAT")
+      ->check(CLI::IsMember({"cri", "oci"}).description(""))
+      ->capture_default_str();
+  app.add_option("-c,--container", options.container, "Which one; may be left out if there is one")
+      ->type_name("CONTAINER");
+  app.footer(
+      "Admits the pod, allocates its devices, prepares the start of its containers, and gives\n"
+      "everything back: what a container would get, without running it.\n\n"
+      "Examples:\n"
+      "  tenon pod admit pod.yaml -o cri | jq .devices\n"
+      "  tenon pod admit pod.yaml -o oci -c main");
+}
+
 struct PodAction {
   const char* name;
   const char* summary;
@@ -237,6 +296,7 @@ constexpr PodAction kActions[] = {
     {"list", "List pods, their phases and devices", AddList, List},
     {"describe", "Show one pod and what each of its containers holds", AddDescribe, Describe},
     {"delete", "End pods and free their devices", AddDelete, Delete},
+    {"admit", "Show what a pod's container would be given, without running it", AddAdmit, Admit},
     {"logs", "Print what a container has written", AddLogs, Logs},
 };
 

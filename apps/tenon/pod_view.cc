@@ -30,9 +30,16 @@ std::string HeldCounts(const Value& pod) {
   return base::Join(parts, ",");
 }
 
+int64_t Restarts(const Value& pod) {
+  int64_t sum = 0;
+  for (const Value& container : ContainerStatuses(pod))
+    sum += base::ParseInt64(TextAt(container, {"restartCount"})).value_or(0);
+  return sum;
+}
+
 /// "terminated with 3: Error", "waiting: PodInitializing", "running since …".
-std::string DescribeState(const Value& container) {
-  const Value* state = container.Find("state");
+std::string DescribeState(const Value& container, std::string_view key) {
+  const Value* state = container.Find(key);
   if (state == nullptr || state->members().empty()) return "unknown";
   const Value::Member& kind = state->members().front();
   std::string out = kind.key;
@@ -62,7 +69,11 @@ void AppendLine(std::string& out, std::string_view indent, std::string_view labe
 void AppendContainer(std::string& out, const Value& container) {
   out += "  " + base::EscapeForLine(TextAt(container, {"name"})) + "\n";
   AppendLine(out, "    ", "Image", TextAt(container, {"image"}));
-  AppendLine(out, "    ", "State", DescribeState(container));
+  AppendLine(out, "    ", "State", DescribeState(container, "state"));
+  if (container.Find("lastState") != nullptr) {
+    AppendLine(out, "    ", "Last state", DescribeState(container, "lastState"));
+    AppendLine(out, "    ", "Restarts", TextAt(container, {"restartCount"}));
+  }
   for (const Value& held : ItemsAt(container, {"allocatedDevices"})) {
     std::vector<std::string> ids;
     for (const Value& id : ItemsAt(held, {"deviceIDs"}))
@@ -74,11 +85,12 @@ void AppendContainer(std::string& out, const Value& container) {
 }  // namespace
 
 std::string RenderPods(const std::vector<Value>& pods) {
-  Table table({"NAMESPACE", "NAME", "PHASE", "STARTED", "DEVICES", "REASON"});
+  Table table({"NAMESPACE", "NAME", "PHASE", "RESTARTS", "STARTED", "DEVICES", "REASON"});
   for (const Value& pod : pods) {
     table.Add({TextAt(pod, {"metadata", "namespace"}), TextAt(pod, {"metadata", "name"}),
-               TextAt(pod, {"status", "phase"}), ShortTime(TextAt(pod, {"status", "startTime"})),
-               HeldCounts(pod), TextAt(pod, {"status", "reason"})});
+               TextAt(pod, {"status", "phase"}), std::to_string(Restarts(pod)),
+               ShortTime(TextAt(pod, {"status", "startTime"})), HeldCounts(pod),
+               TextAt(pod, {"status", "reason"})});
   }
   return table.Render();
 }

@@ -13,6 +13,7 @@
 #include "tenon/json_view.h"
 #include "tenon/options.h"
 #include "tenon/pod_client.h"
+#include "tenon/run_plugins.h"
 #include "tenon/terminal.h"
 
 namespace tenon::cli {
@@ -28,6 +29,7 @@ struct RunOptions {
   std::string image;
   std::string rootfs;
   std::vector<std::string> env;
+  std::vector<std::string> plugins;
   std::string name;
   std::string namespace_name;
   std::vector<std::string> command;
@@ -99,7 +101,15 @@ Result<int> Follow(ControlClient& client, const PodKey& key) {
   return ExitCodeOf(pod);
 }
 
-int RunPod(ControlClient& client, const pod::Pod& pod) {
+/// Starts the plugins and waits for what the pod wants of them.
+Result<void> StartPlugins(RunPlugins& plugins, const RunOptions& options, const pod::Pod& pod) {
+  if (options.plugins.empty()) return {};
+  for (const std::string& command : options.plugins)
+    TENON_TRY_VOID(plugins.Start(command, options.kubelet_dir));
+  return plugins.AwaitDevices(pod::ExtendedLimits(pod.containers.front()));
+}
+
+int RunPod(ControlClient& client, const RunOptions& options, const pod::Pod& pod) {
   int signals = 0;
   int last_signal = 0;
   auto watch = loop::SignalWatch::Create(client.loop(), {SIGINT, SIGTERM},
@@ -108,6 +118,13 @@ int RunPod(ControlClient& client, const pod::Pod& pod) {
                                            last_signal = signal;
                                          });
   if (!watch) return Fail(watch.error()), kExitNotRun;
+  client.InterruptWhen([&signals] { return signals > 0; });
+  RunPlugins plugins(client);
+  if (auto started = StartPlugins(plugins, options, pod); !started) {
+    if (signals > 0) return kExitSignalled + last_signal;
+    return Fail(std::move(started).error().Wrap("--plugin")), kExitNotRun;
+  }
+  client.InterruptWhen([] { return false; });
   auto pods = CreatePods(client, ToJson(ToValue(pod)));
   if (!pods) return Fail(pods.error()), kExitNotRun;
   client.InterruptWhen([&signals] { return signals > 0; });
@@ -130,16 +147,16 @@ int Run(const RunOptions& options) {
   if (!pod) return Fail(pod.error()), kExitUsage;
   auto client = ControlClient::Create(KubeletSocket(options.kubelet_dir));
   if (!client) return Fail(client.error()), kExitNotRun;
-  return RunPod(**client, *pod);
+  return RunPod(**client, options, *pod);
 }
 
 }  // namespace
 
 RunFn AddRunCommand(CLI::App& app) {
   auto options = std::make_shared<RunOptions>();
-  app.add_option("--limits", options->limits, "Devices to give; may be repeated")
-      ->type_name("RESOURCE=COUNT")
-      ->allow_extra_args(false);
+  auto* limits = app.add_option("--limits", options->limits, "Devices to give; may be repeated")
+                     ->type_name("RESOURCE=COUNT")
+                     ->allow_extra_args(false);
   auto* image = app.add_option("--image", options->image,
                                "Directory below the kubelet's --image-dir to run in")
                     ->type_name("NAME");
@@ -149,6 +166,12 @@ RunFn AddRunCommand(CLI::App& app) {
   app.add_option("-e,--env", options->env, "Environment variable; may be repeated")
       ->type_name("NAME=VALUE")
       ->allow_extra_args(false);
+  app.add_option("--plugin", options->plugins,
+                 "Start this device plugin for as long as it takes, as 'tenon plugin' does; may "
+                 "be repeated")
+      ->type_name("COMMAND")
+      ->allow_extra_args(false)
+      ->needs(limits);
   app.add_option("--name", options->name, "Name of the pod; made up unless given")
       ->type_name("NAME");
   AddNamespaceOption(app, options->namespace_name, "Its namespace; 'default' unless given");
@@ -162,7 +185,8 @@ RunFn AddRunCommand(CLI::App& app) {
       "128 + N if signal N ended it, and 125 if it was refused or could not be run.\n\n"
       "Examples:\n"
       "  tenon run --limits example.com/serial=1 --image busybox -- ls -l /dev/serial/by-id\n"
-      "  tenon run --limits nvidia.com/gpu=2 --rootfs /srv/cuda -- nvidia-smi");
+      "  tenon run --limits nvidia.com/gpu=2 --rootfs /srv/cuda -- nvidia-smi\n"
+      "  tenon run --plugin '/opt/plugin --verbose' --limits a.b/c=1 --image busybox -- ls /dev");
   return [options] { return Run(*options); };
 }
 

@@ -67,6 +67,7 @@ class ManifestReader final {
   void CheckNames(Fields& metadata, std::string_view key,
                   const std::map<std::string, std::string>& map, bool values_too);
   void ReadSpec(Fields spec, Pod& pod);
+  static RestartPolicy ReadRestartPolicy(Fields& spec);
   Container ReadContainer(const Value& value, const std::string& path);
   void ReadEnv(Fields& container, std::vector<EnvVar>& env);
   void ReadResources(Fields resources, Container& container);
@@ -159,12 +160,7 @@ void ManifestReader::ReadSpec(Fields spec, Pod& pod) {
       !containers || (containers->is_array() && containers->items().empty())) {
     spec.Complain("containers", "is required: write at least one container");
   }
-  // The API's default is Always, so a manifest that says nothing asks for what is not done here.
-  if (spec.Text("restartPolicy") != "Never") {
-    spec.Complain("restartPolicy",
-                  "write restartPolicy: Never; the default, Always, and "
-                  "OnFailure are not supported");
-  }
+  pod.restart_policy = ReadRestartPolicy(spec);
   if (const auto grace = spec.Number("terminationGracePeriodSeconds")) {
     if (*grace < 0 || *grace > 86400) {
       spec.Complain("terminationGracePeriodSeconds", "must be 0 to 86400");
@@ -172,6 +168,17 @@ void ManifestReader::ReadSpec(Fields spec, Pod& pod) {
     pod.termination_grace = std::chrono::seconds(*grace);
   }
   spec.Finish();
+}
+
+RestartPolicy ManifestReader::ReadRestartPolicy(Fields& spec) {
+  if (!spec.Get("restartPolicy")) return RestartPolicy::kAlways;  // The API's default.
+  const std::string text = spec.Text("restartPolicy");
+  for (const RestartPolicy policy :
+       {RestartPolicy::kAlways, RestartPolicy::kOnFailure, RestartPolicy::kNever}) {
+    if (RestartPolicyName(policy) == text) return policy;
+  }
+  spec.Complain("restartPolicy", "must be Always, OnFailure or Never");
+  return RestartPolicy::kAlways;
 }
 
 Container ManifestReader::ReadContainer(const Value& value, const std::string& path) {

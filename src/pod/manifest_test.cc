@@ -109,7 +109,7 @@ metadata:
   uid: a/b
 spec:
   volumes: []
-  restartPolicy: Always
+  restartPolicy: Sometimes
   containers:
   - name: main
     command: /bin/sh
@@ -136,8 +136,7 @@ spec:
                           "must be an integer",
                           "pod.yaml:13:11: spec.containers[1].name: another container is called "
                           "main: write a different name",
-                          StartsWith("pod.yaml:8:18: spec.restartPolicy: write restartPolicy: "
-                                     "Never"),
+                          "pod.yaml:8:18: spec.restartPolicy: must be Always, OnFailure or Never",
                           StartsWith("pod.yaml:7:3: spec.volumes: is not supported; supported "
                                      "here: initContainers, containers")));
 }
@@ -197,8 +196,23 @@ TEST(ManifestTest, WhatIsNoPodIsRefused) {
               ElementsAre(HasSubstr("apiVersion: is required: write apiVersion: v1"),
                           HasSubstr("kind: is required: write kind: Pod"),
                           HasSubstr("metadata.name: is required"),
-                          HasSubstr("spec.containers: is required: write at least one container"),
-                          HasSubstr("spec.restartPolicy: write restartPolicy: Never")));
+                          HasSubstr("spec.containers: is required: write at least one container")));
+}
+
+TEST(ManifestTest, ThePolicyForRestartsIsTheApisUnlessItIsGiven) {
+  const std::string base =
+      "apiVersion: v1\nkind: Pod\nmetadata: {name: camera}\nspec:\n  containers:\n"
+      "  - {name: main, image: busybox}\n";
+  const auto policy = [&base](const std::string& more) {
+    const Manifest manifest = Parse(base + more);
+    EXPECT_THAT(manifest.problems, IsEmpty());
+    return manifest.pods.empty() ? RestartPolicy::kNever : manifest.pods[0].restart_policy;
+  };
+
+  EXPECT_EQ(policy(""), RestartPolicy::kAlways);
+  EXPECT_EQ(policy("  restartPolicy: Always\n"), RestartPolicy::kAlways);
+  EXPECT_EQ(policy("  restartPolicy: OnFailure\n"), RestartPolicy::kOnFailure);
+  EXPECT_EQ(policy("  restartPolicy: Never\n"), RestartPolicy::kNever);
 }
 
 TEST(ManifestTest, TwoPodsOfOneNameInAFileAreRefused) {

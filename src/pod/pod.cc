@@ -10,6 +10,11 @@
 
 namespace tenon::pod {
 
+std::string_view RestartPolicyName(RestartPolicy policy) {
+  constexpr std::array<std::string_view, 3> kNames = {"Always", "OnFailure", "Never"};
+  return kNames.at(static_cast<size_t>(policy));
+}
+
 std::map<std::string, int64_t> ExtendedLimits(const Container& container) {
   std::map<std::string, int64_t> out;
   for (const auto& [name, quantity] : container.limits) {

@@ -30,7 +30,16 @@ struct Container {
   bool operator==(const Container&) const = default;
 };
 
-/// A pod as a manifest describes it. Its restartPolicy is Never.
+/// What becomes of a container that has ended.
+enum class RestartPolicy {
+  kAlways,     ///< It is started again; an init container only if it has failed.
+  kOnFailure,  ///< It is started again if it has failed.
+  kNever,
+};
+/// As the API writes it, "OnFailure".
+std::string_view RestartPolicyName(RestartPolicy policy);
+
+/// A pod as a manifest describes it.
 struct Pod {
   std::string name;
   std::string namespace_name = "default";
@@ -39,6 +48,7 @@ struct Pod {
   std::map<std::string, std::string> annotations;
   std::vector<Container> init_containers;
   std::vector<Container> containers;
+  RestartPolicy restart_policy = RestartPolicy::kNever;
   std::chrono::seconds termination_grace{30};
   bool operator==(const Pod&) const = default;
 

@@ -101,7 +101,8 @@ void AddStatuses(Value& status, std::string_view key,
     item.Add("state", StateValue(container.state));
     item.Add("ready", Value::Bool(running));
     item.Add("started", Value::Bool(running));
-    item.Add("restartCount", Value::Number(0));
+    item.Add("restartCount", Value::Number(container.restart_count));
+    if (container.last_state) item.Add("lastState", StateValue(*container.last_state));
     if (container.allocated_devices.empty()) continue;
     Value& devices = item.Add("allocatedDevices", Value::Array());
     for (const ContainerDevices& held : container.allocated_devices) {
@@ -126,7 +127,7 @@ class StatusReader final {
     const Value* value = object.Find(key);
     if (!value) return 0;
     const auto number = value->AsInt();
-    if (!number || *number < -65536 || *number > 65536) {
+    if (!number || *number < INT32_MIN || *number > INT32_MAX) {
       Fail(key);
       return 0;
     }
@@ -187,6 +188,8 @@ std::vector<ContainerStatus> ReadContainers(StatusReader& reader, const Value& s
     container.image = reader.Text(item, "image");
     container.container_id = reader.Text(item, "containerID");
     container.state = ReadState(reader, item.Find("state"));
+    if (const Value* last = item.Find("lastState")) container.last_state = ReadState(reader, last);
+    container.restart_count = reader.Number(item, "restartCount");
     for (const Value& device : reader.Items(item, "allocatedDevices")) {
       ContainerDevices& held = container.allocated_devices.emplace_back();
       held.resource_name = reader.Text(device, "resourceName");
@@ -218,7 +221,7 @@ Value ToValue(const Pod& pod) {
   Value& spec = out.Add("spec", Value::Object());
   AddContainers(spec, "initContainers", pod.init_containers);
   AddContainers(spec, "containers", pod.containers);
-  spec.Add("restartPolicy", Value::String("Never"));
+  spec.Add("restartPolicy", Value::String(RestartPolicyName(pod.restart_policy)));
   spec.Add("terminationGracePeriodSeconds", Value::Number(pod.termination_grace.count()));
   return out;
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -41,6 +42,8 @@ struct ContainerStatus {
   std::string image;
   std::string container_id;  ///< "runc://ID"; empty until it was made.
   ContainerState state;
+  std::optional<ContainerState> last_state;  ///< How it ended before it was started again.
+  int restart_count = 0;
   std::vector<ContainerDevices> allocated_devices;
   bool operator==(const ContainerStatus&) const = default;
 };

@@ -49,6 +49,16 @@ TEST(StatusTest, LooksLikeAPodStatus) {
             R"("started":true,"restartCount":0}]})");
 }
 
+TEST(StatusTest, AnEarlierEndIsReadBackWithTheNumberOfRestarts) {
+  PodStatus status = FullStatus();
+  status.containers[0].restart_count = 70000;
+  status.containers[0].last_state = ContainerState{
+      .kind = ContainerState::Kind::kTerminated, .reason = "OOMKilled", .exit_code = 137};
+  const auto json = ParseJson(ToJson(ToValue(status)), "status");
+
+  EXPECT_EQ(*ParseStatus(*json), status);
+}
+
 TEST(StatusTest, IsReadBack) {
   const auto json = ParseJson(ToJson(ToValue(FullStatus())), "status");
   ASSERT_TRUE(json);

@@ -2,9 +2,12 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "base/result.h"
+#include "device/allocation.h"
+#include "pod/pod.h"
 #include "runtime/process_watch.h"
 
 namespace tenon::runtime {
@@ -19,11 +22,45 @@ class RuntimeCall {
   virtual ~RuntimeCall() = default;
 };
 
-/// One container to be made.
+/// One container to be made. What it refers to is used during the call only.
 struct NewContainer {
-  std::string id;
-  std::string bundle;    ///< Directory with its config.json.
-  std::string log_path;  ///< File that gets its output, appended.
+  std::string id;  ///< What we call it, "POD-UID.CONTAINER".
+  const pod::Pod& pod;
+  const pod::Container& container;
+  const ContainerAllocation& allocation;
+  int attempt = 0;        ///< How often it was started before.
+  std::string directory;  ///< For what the runtime needs files for; may have to be made.
+  std::string log_path;   ///< File that gets its output, appended.
+};
+
+/// How a container is found again after a restart of the kubelet; written down before its program
+/// is started.
+struct ContainerIdentity {
+  std::string name;         ///< What the runtime calls it, "runc://ID": the status' containerID.
+  ProcessIdentity process;  ///< Its first process, if we have to watch it ourselves.
+  bool operator==(const ContainerIdentity&) const = default;
+};
+
+/// How a container ended.
+struct ContainerExit {
+  std::optional<int> exit_code;  ///< 128 + signal after a signal; nullopt when nobody has seen it.
+  int signal = 0;                ///< 0 also when the runtime does not tell.
+  std::string reason;            ///< "OOMKilled"; empty where the code says it all.
+  std::string message;
+};
+
+/// Watches one container; destroying it leaves the container alone. Thread: loop only.
+class ContainerWatch {
+ public:
+  ContainerWatch() = default;
+  ContainerWatch(const ContainerWatch&) = delete;
+  ContainerWatch& operator=(const ContainerWatch&) = delete;
+  virtual ~ContainerWatch() = default;
+
+  /// Tells the container to end; it may take its time. Does nothing once it has.
+  virtual void Terminate() = 0;
+  /// Ends it.
+  virtual void Kill() = 0;
 };
 
 enum class ContainerPresence {
@@ -34,26 +71,36 @@ enum class ContainerPresence {
 };
 
 /// Makes and removes containers. Every callback runs once, in a later turn, and may destroy its
-/// call. How a container ends is seen by a ProcessWatch on its first process.
-/// Thread: loop only. Errors: in the words of the runtime.
+/// call. Thread: loop only. Errors: in the words of the runtime.
 class ContainerRuntime {
  public:
   using Call = std::unique_ptr<RuntimeCall>;
-  using CreateDone = std::function<void(Result<ProcessIdentity>)>;
+  using CreateDone = std::function<void(Result<ContainerIdentity>)>;
   using QueryDone = std::function<void(Result<ContainerPresence>)>;
   using Done = std::function<void(Result<void>)>;
+  using ExitFn = std::function<void(ContainerExit)>;
 
   ContainerRuntime() = default;
   ContainerRuntime(const ContainerRuntime&) = delete;
   ContainerRuntime& operator=(const ContainerRuntime&) = delete;
   virtual ~ContainerRuntime() = default;
 
-  /// Sets a container up; its first process waits to be told to run the program.
+  /// Sets a container up, its program not started. Errors that somebody can mend, so that another
+  /// try may succeed: kNotFound, its image is not there; kInvalidArgument, it cannot be given what
+  /// it should have; kUnavailable, the runtime does not do it now. All others are final.
   [[nodiscard]] virtual Call Create(const NewContainer& container, CreateDone done) = 0;
   [[nodiscard]] virtual Call Start(const std::string& id, Done done) = 0;
   /// Kills what still runs in it and removes what the runtime keeps; fine if it is absent.
   [[nodiscard]] virtual Call Delete(const std::string& id, Done done) = 0;
   [[nodiscard]] virtual Call Query(const std::string& id, QueryDone done) = 0;
+  /// Removes what the containers of a pod share. Requires: none of them is left.
+  [[nodiscard]] virtual Call RemovePod(const std::string& uid, Done done) = 0;
+
+  /// Watches a container that was created, also one of an earlier kubelet. `exited` runs once, in
+  /// a later turn, at once for one that has ended. Errors: kNotFound, it has ended and nothing
+  /// more can be learnt.
+  virtual Result<std::unique_ptr<ContainerWatch>> Watch(const ContainerIdentity& container,
+                                                        ExitFn exited) = 0;
 };
 
 }  // namespace tenon::runtime

@@ -9,6 +9,7 @@
 
 #include "base/strings.h"
 #include "cdi/resolve.h"
+#include "runtime/container_options.h"
 
 namespace tenon::runtime {
 namespace {
@@ -46,11 +47,6 @@ constexpr std::array<SystemMount, 8> kSystemMounts = {{
     {"/tmp", "tmpfs", "nosuid,nodev,mode=1777"},
     {"/run", "tmpfs", "nosuid,nodev,mode=755"},
 }};
-
-/// Annotations that runtimes take for orders: hooks, devices, systemd properties, CDI names.
-constexpr std::array<std::string_view, 9> kRuntimeAnnotations = {
-    "cdi.k8s.io/",         "io.containerd.", "io.kubernetes.cri", "io.katacontainers.", "org.criu.",
-    "org.opencontainers.", "org.systemd.",   "run.oci.",          "io.podman."};
 
 Value Object(std::initializer_list<std::pair<std::string_view, Value>> members) {
   Value out = Value::Object();
@@ -103,20 +99,6 @@ class Environment final {
  private:
   std::vector<pod::EnvVar> variables_;
 };
-
-/// The plugin's variables, then the pod's, whose values may use the pod's earlier ones.
-std::vector<pod::EnvVar> ListVariables(const pod::Container& container,
-                                       const ContainerAllocation& allocation) {
-  std::vector<pod::EnvVar> out;
-  for (const pod::EnvVar& variable : container.env) {
-    out.push_back({variable.name, pod::ExpandVariables(variable.value, out)});
-  }
-  std::vector<pod::EnvVar> plugin;
-  for (const auto& [name, value] : allocation.env)
-    plugin.push_back({name, value});
-  out.insert(out.begin(), plugin.begin(), plugin.end());
-  return out;
-}
 
 Result<Value> BuildArgs(const pod::Container& container,
                         const std::vector<pod::EnvVar>& variables) {
@@ -364,15 +346,10 @@ Value BuildHooks(const std::vector<cdi::HookEdit>& hooks) {
 }
 
 Result<Value> BuildAnnotations(const ContainerAllocation& allocation) {
+  TENON_TRY_VOID(CheckAnnotations(allocation));
   Value out = Value::Object();
-  for (const auto& [name, value] : allocation.annotations) {
-    for (const std::string_view prefix : kRuntimeAnnotations) {
-      if (!name.starts_with(prefix)) continue;
-      return Wrong("annotation " + base::EscapeForLine(name) +
-                   ": a plugin must not use this prefix, by which runtimes are given orders");
-    }
+  for (const auto& [name, value] : allocation.annotations)
     out.Add(name, Value::String(value));
-  }
   return out;
 }
 

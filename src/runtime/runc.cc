@@ -4,12 +4,16 @@
 #include <unistd.h>
 
 #include <array>
+#include <csignal>
 #include <filesystem>
+#include <fstream>
 #include <optional>
 #include <utility>
 
 #include "base/errno_error.h"
 #include "base/strings.h"
+#include "runtime/image_dir.h"
+#include "runtime/oci_config.h"
 #include "value/value.h"
 
 namespace tenon::runtime {
@@ -39,6 +43,42 @@ class RuncCall final : public RuntimeCall {
   std::unique_ptr<process::Child> child_;
   loop::TimerHandle failed_;
 };
+
+/// A result that was known at once, told in a later turn.
+class LaterCall final : public RuntimeCall {
+ public:
+  LaterCall(loop::EventLoop& loop, std::function<void()> tell)
+      : timer_(loop.timers().After(base::Duration::zero(), std::move(tell))) {}
+
+ private:
+  loop::TimerHandle timer_;
+};
+
+/// A container is its first process here.
+class RuncWatch final : public ContainerWatch {
+ public:
+  explicit RuncWatch(std::unique_ptr<ProcessWatch> watch) : watch_(std::move(watch)) {}
+  void Terminate() override { watch_->Kill(SIGTERM); }
+  void Kill() override { watch_->Kill(SIGKILL); }
+
+ private:
+  const std::unique_ptr<ProcessWatch> watch_;
+};
+
+/// Source: kubernetes pkg/kubelet/util, truncatePodHostnameIfNeeded.
+std::string HostnameOf(const pod::Pod& pod) {
+  std::string name = pod.name.substr(0, 63);
+  while (name.ends_with('-') || name.ends_with('.'))
+    name.pop_back();
+  return name;
+}
+
+Result<void> WriteText(const std::string& path, const std::string& text) {
+  std::ofstream file(path, std::ios::binary | std::ios::trunc);
+  file << text << std::flush;
+  if (!file) return Error(Code::kInternal, path + " cannot be written");
+  return {};
+}
 
 std::string_view LastLine(std::string_view text) {
   while (text.ends_with('\n'))
@@ -114,25 +154,56 @@ std::optional<std::pair<int64_t, int64_t>> ParseVersion(std::string_view output)
 }  // namespace
 
 ContainerRuntime::Call Runc::Run(std::vector<std::string> arguments, process::ChildOptions child,
-                                 ExitFn done) {
+                                 RanFn done) {
   child.argv = {options_.program, "--root", options_.state_dir};
   child.argv.insert(child.argv.end(), arguments.begin(), arguments.end());
   child.deadline = kDeadline;
   return std::make_unique<RuncCall>(loop_, std::move(child), std::move(done));
 }
 
+Result<void> Runc::WriteBundle(const NewContainer& container) const {
+  const auto rootfs_found = FindImage(options_.image_dir, container.container.image);
+  if (!rootfs_found) return Error(Code::kNotFound, rootfs_found.error().message());
+  const std::string& rootfs = *rootfs_found;
+  const auto build = [&]() -> Result<Value> {
+    TENON_TRY(const auto image, host::PosixHost::Open(rootfs));
+    return BuildOciConfig(
+        container.container, container.allocation,
+        {.rootfs = rootfs,
+         .cgroups_path = CgroupOf(container.pod.uid) + "/" + container.container.name,
+         .hostname = HostnameOf(container.pod),
+         .cdi_directories = options_.cdi_directories},
+        machine_, *image);
+  };
+  const auto config = build();
+  // A device node that is not there is no image that is not there.
+  if (!config) return Error(Code::kInvalidArgument, config.error().message());
+  std::error_code error;
+  std::filesystem::create_directories(container.directory, error);
+  if (error) return Error(Code::kInternal, "mkdir " + container.directory + ": " + error.message());
+  return WriteText(base::JoinPath(container.directory, "config.json"),
+                   ToJson(*config, /*indent=*/true));
+}
+
 ContainerRuntime::Call Runc::Create(const NewContainer& container, CreateDone done) {
-  const std::string log = base::JoinPath(container.bundle, "runc.log");
-  const std::string pid_file = base::JoinPath(container.bundle, "pid");
+  if (auto written = WriteBundle(container); !written) {
+    return std::make_unique<LaterCall>(
+        loop_, [done = std::move(done), error = written.error()] { done(error); });
+  }
+  const std::string log = base::JoinPath(container.directory, "runc.log");
+  const std::string pid_file = base::JoinPath(container.directory, "pid");
   for (const std::string& path : {log, pid_file})
     ::unlink(path.c_str());
-  return Run({"--log", log, "--log-format", "json", "create", "--bundle", container.bundle,
+  return Run({"--log", log, "--log-format", "json", "create", "--bundle", container.directory,
               "--pid-file", pid_file, container.id},
              {.output_path = container.log_path},
-             [done = std::move(done), log, pid_file](Result<process::ChildExit> exit) {
-               if (!exit) return done(std::move(exit).error());
+             [done = std::move(done), log, pid_file,
+              name = "runc://" + container.id](Result<process::ChildExit> exit) {
+               if (!exit) return done(Error(Code::kInternal, exit.error().message()));
                if (!exit->ok()) return done(CallError(*exit, "create", LoggedMessage(log)));
-               done(ReadPidFile(pid_file));
+               auto process = ReadPidFile(pid_file);
+               if (!process) return done(Error(Code::kInternal, process.error().message()));
+               done(ContainerIdentity{.name = name, .process = *process});
              });
 }
 
@@ -156,6 +227,25 @@ ContainerRuntime::Call Runc::Query(const std::string& id, QueryDone done) {
                if (!exit) return done(exit.error());
                done(ReadPresence(*exit));
              });
+}
+
+ContainerRuntime::Call Runc::RemovePod(const std::string& uid, Done done) {
+  RemoveEmptyCgroups(CgroupOf(uid));
+  return std::make_unique<LaterCall>(loop_, [done = std::move(done)] { done({}); });
+}
+
+Result<std::unique_ptr<ContainerWatch>> Runc::Watch(const ContainerIdentity& container,
+                                                    ExitFn exited) {
+  TENON_TRY(auto watch,
+            ProcessWatch::Open(loop_, container.process,
+                               [exited = std::move(exited)](const ProcessExit& exit) {
+                                 exited({.exit_code = exit.exit_code, .signal = exit.signal});
+                               }));
+  return std::unique_ptr<ContainerWatch>(std::make_unique<RuncWatch>(std::move(watch)));
+}
+
+std::string CgroupOf(const std::string& pod_uid) {
+  return "/tenon/" + pod_uid;
 }
 
 Result<void> CheckRunc(loop::EventLoop& loop, const std::string& program) {

@@ -4,6 +4,7 @@
 #include <string_view>
 #include <vector>
 
+#include "host/host.h"
 #include "loop/event_loop.h"
 #include "process/child.h"
 #include "runtime/container_runtime.h"
@@ -17,27 +18,39 @@ class Runc final : public ContainerRuntime {
   struct Options {
     std::string program = "/usr/sbin/runc";
     std::string state_dir;  ///< Where runc keeps its state; made when needed.
+    std::string image_dir;  ///< Where images are looked for by name: a directory each.
+    std::vector<std::string> cdi_directories;  ///< Where CDI names are looked up.
   };
 
-  /// `loop` must outlive it.
-  Runc(loop::EventLoop& loop, Options options) : loop_(loop), options_(std::move(options)) {}
+  /// `loop` and `machine`, where devices and mounts come from, must outlive it.
+  Runc(loop::EventLoop& loop, host::Host& machine, Options options)
+      : loop_(loop), machine_(machine), options_(std::move(options)) {}
 
   Call Create(const NewContainer& container, CreateDone done) override;
   Call Start(const std::string& id, Done done) override;
   Call Delete(const std::string& id, Done done) override;
   Call Query(const std::string& id, QueryDone done) override;
+  Call RemovePod(const std::string& uid, Done done) override;
+  Result<std::unique_ptr<ContainerWatch>> Watch(const ContainerIdentity& container,
+                                                ExitFn exited) override;
 
  private:
-  using ExitFn = std::function<void(Result<process::ChildExit>)>;
-  Call Run(std::vector<std::string> arguments, process::ChildOptions child, ExitFn done);
+  using RanFn = std::function<void(Result<process::ChildExit>)>;
+  Call Run(std::vector<std::string> arguments, process::ChildOptions child, RanFn done);
+  /// Writes config.json. Errors: as Create() has them.
+  Result<void> WriteBundle(const NewContainer& container) const;
 
   loop::EventLoop& loop_;
+  host::Host& machine_;
   const Options options_;
 };
 
 /// Whether `program` is a runc that will do; runs the loop meanwhile. Errors: kFailedPrecondition,
 /// naming the package to install, when it is missing, older than 1.1 or something else.
 Result<void> CheckRunc(loop::EventLoop& loop, const std::string& program);
+
+/// "/tenon/POD-UID": the cgroup above those of the pod's containers.
+std::string CgroupOf(const std::string& pod_uid);
 
 /// Removes the cgroup `path`, "/tenon/<pod uid>", and then "/tenon", from every hierarchy where
 /// they are empty. Containers' own cgroups are removed by runc, those above them by nobody.

@@ -6,15 +6,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <optional>
 
 #include "host/host.h"
 #include "host/temp_tree.h"
-#include "runtime/oci_config.h"
-#include "value/value.h"
 
 namespace tenon::runtime {
 namespace {
@@ -35,6 +32,7 @@ struct ScriptedRuncTest : ::testing::Test {
   base::SystemClock clock;
   std::unique_ptr<loop::EventLoop> loop = *loop::EventLoop::Create(clock);
   host::TempTree tree;
+  std::unique_ptr<host::Host> machine = *host::PosixHost::Open("/");
 
   std::string Program(const std::string& script) {
     tree.File("/runc", "#!/bin/sh\n" + script);
@@ -64,7 +62,7 @@ TEST_F(ScriptedRuncTest, TheVersionsOfDebian12And13AreTaken) {
 }
 
 TEST_F(ScriptedRuncTest, AProgramThatCannotBeStartedIsToldInALaterTurn) {
-  Runc runc(*loop, {.program = "/nowhere/runc", .state_dir = tree.Real("/state")});
+  Runc runc(*loop, *machine, {.program = "/nowhere/runc", .state_dir = tree.Real("/state")});
   std::optional<std::string> why;
 
   const auto call = runc.Start("x", [&](const Result<void>& r) { why = r.error().message(); });
@@ -75,7 +73,8 @@ TEST_F(ScriptedRuncTest, AProgramThatCannotBeStartedIsToldInALaterTurn) {
 }
 
 TEST_F(ScriptedRuncTest, WhatCannotBeUnderstoodIsAnError) {
-  Runc runc(*loop, {.program = Program("echo '{\"status\":\"odd\"}'"), .state_dir = "/s"});
+  Runc runc(*loop, *machine,
+            {.program = Program("echo '{\"status\":\"odd\"}'"), .state_dir = "/s"});
   std::optional<std::string> why;
 
   const auto call =
@@ -92,12 +91,12 @@ struct RuncTest : ::testing::Test {
   host::TempTree tree;
   std::unique_ptr<host::Host> machine = *host::PosixHost::Open("/");
   std::unique_ptr<Runc> runc;
-  pod::Container container{.name = "main", .image = "busybox"};
+  pod::Container container{.name = "main", .image = "image"};
   ContainerAllocation allocation;
   const std::string uid = "tenon-test-" + std::to_string(::getpid());
   ContainerRuntime::Call call;
-  std::unique_ptr<ProcessWatch> watch;
-  std::optional<ProcessExit> exit;
+  std::unique_ptr<ContainerWatch> watch;
+  std::optional<ContainerExit> exit;
 
   void SetUp() override {
     if (::geteuid() != 0) GTEST_SKIP() << "needs root";
@@ -112,7 +111,8 @@ struct RuncTest : ::testing::Test {
     }
     std::filesystem::copy("/bin/busybox", tree.Real("/image/bin/busybox"));
     tree.Link("/image/bin/sh", "busybox");
-    runc = std::make_unique<Runc>(*loop, Runc::Options{.state_dir = tree.Real("/state")});
+    runc = std::make_unique<Runc>(
+        *loop, *machine, Runc::Options{.state_dir = tree.Real("/state"), .image_dir = tree.root()});
   }
   void TearDown() override {
     if (!runc) return;
@@ -132,19 +132,21 @@ struct RuncTest : ::testing::Test {
     }
     return *std::move(result);
   }
-  Result<ProcessIdentity> Create(const std::string& script) {
+  Result<ContainerIdentity> Create(const std::string& script) {
     container.command = {"/bin/sh", "-c", script};
-    const auto image = host::PosixHost::Open(tree.Real("/image"));
-    const auto config = BuildOciConfig(container, allocation,
-                                       {.rootfs = tree.Real("/image"),
-                                        .cgroups_path = "/tenon/" + uid + "/main",
-                                        .hostname = "test"},
-                                       *machine, **image);
-    if (!config) return config.error();
-    tree.File("/bundle/config.json", ToJson(*config));
-    return Await<ProcessIdentity>([this](auto done) {
-      return runc->Create({uid + ".main", tree.Real("/bundle"), tree.Real("/output")}, done);
+    const pod::Pod pod{.name = "test", .uid = uid};
+    return Await<ContainerIdentity>([&](auto done) {
+      return runc->Create({.id = uid + ".main",
+                           .pod = pod,
+                           .container = container,
+                           .allocation = allocation,
+                           .directory = tree.Real("/bundle"),
+                           .log_path = tree.Real("/output")},
+                          done);
     });
+  }
+  void Watch(const ContainerIdentity& identity) {
+    watch = *runc->Watch(identity, [this](const ContainerExit& e) { exit = e; });
   }
   Result<void> Start() {
     return Await<void>([this](auto done) { return runc->Start(uid + ".main", done); });
@@ -158,10 +160,10 @@ struct RuncTest : ::testing::Test {
   }
   /// Runs `script` to its end; returns what it wrote.
   std::string Run(const std::string& script) {
-    const auto process = Create(script);
-    EXPECT_TRUE(process) << process.error().message();
-    if (!process) return "";
-    watch = *ProcessWatch::Open(*loop, *process, [this](ProcessExit e) { exit = e; });
+    const auto identity = Create(script);
+    EXPECT_TRUE(identity) << identity.error().message();
+    if (!identity) return "";
+    Watch(*identity);
     EXPECT_TRUE(Start());
     EXPECT_TRUE(loop->RunUntil([this] { return exit.has_value(); }, kLimit));
     return ReadAll(tree.Real("/output"));
@@ -179,23 +181,23 @@ TEST_F(RuncTest, AContainerRunsAndItsExitCodeAndOutputAreSeen) {
 
 TEST_F(RuncTest, PresenceFollowsTheContainer) {
   EXPECT_EQ(Query(), ContainerPresence::kAbsent);
-  const auto process = Create("exec busybox sleep 1000");
-  ASSERT_TRUE(process) << process.error().message();
-  watch = *ProcessWatch::Open(*loop, *process, [this](ProcessExit e) { exit = e; });
+  const auto identity = Create("exec busybox sleep 1000");
+  ASSERT_TRUE(identity) << identity.error().message();
+  EXPECT_EQ(identity->name, "runc://" + uid + ".main");
+  Watch(*identity);
   EXPECT_EQ(Query(), ContainerPresence::kCreated);
 
   ASSERT_TRUE(Start());
   EXPECT_EQ(Query(), ContainerPresence::kRunning);
 
-  watch->Kill(SIGKILL);
+  watch->Kill();
   ASSERT_TRUE(loop->RunUntil([this] { return exit.has_value(); }, kLimit));
   EXPECT_EQ(exit->exit_code, 137);
 }
 
 TEST_F(RuncTest, AProgramThatIsNotThereIsAnErrorInRuncsWords) {
   container.args = {};
-  const auto process = Create("");
-  ASSERT_TRUE(process);
+  ASSERT_TRUE(Create(""));
   ASSERT_TRUE(Delete());
   std::filesystem::remove(tree.Real("/image/bin/sh"));
 
@@ -204,6 +206,14 @@ TEST_F(RuncTest, AProgramThatIsNotThereIsAnErrorInRuncsWords) {
   ASSERT_FALSE(missing);
   EXPECT_THAT(missing.error().message(), AllOf(StartsWith("runc create failed: "),
                                                HasSubstr("/bin/sh"), HasSubstr("no such file")));
+}
+
+TEST_F(RuncTest, WhatSomebodyCanMendIsToldApart) {
+  allocation.device_nodes = {{"/dev/x", "/dev/gone", "rw"}};
+  EXPECT_EQ(Create("").error().code(), Code::kInvalidArgument);
+
+  container.image = "none";
+  EXPECT_EQ(Create("").error().code(), Code::kNotFound);
 }
 
 TEST_F(RuncTest, DeletingWhatIsAbsentIsFine) {

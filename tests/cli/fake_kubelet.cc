@@ -28,6 +28,11 @@ void FakeKubelet::AddRoutes() {
     record(request);
     to.Send({.body = pods});
   });
+  server_.Route("POST", "/api/v1/trials", [this, record](const HttpRequest& request, Responder to) {
+    record(request);
+    manifests.push_back(request.body);
+    to.Send({.body = trial});
+  });
   server_.Route("GET", "/api/v1/node", [this, record](const HttpRequest& request, Responder to) {
     record(request);
     to.Send({.body = node});

@@ -21,6 +21,7 @@ struct FakeKubelet {
   admin::HttpResponse create_answer{.status = 201, .body = R"({"items":[]})"};
   std::string pods = R"({"items":[]})";
   std::string node = "{}";
+  std::string trial = "{}";
   /// Of every single pod while its log has not been read to the end, and after.
   std::string running_pod, ended_pod;
   std::string log;

@@ -23,7 +23,9 @@ TEST_F(CliTest, EveryCommandExplainsItself) {
                                              {"pod", "describe"},
                                              {"pod", "delete"},
                                              {"pod", "logs"},
+                                             {"pod", "admit"},
                                              {"pod", "fit"},
+                                             {"plugin"},
                                              {"run"},
                                              {"version"}}) {
     std::vector<std::string> args = command;
@@ -63,6 +65,8 @@ TEST_F(CliTest, AWrongCommandLineIsAnsweredWithAdvice) {
             "tenon: --limits a.b/c=0: the count must be a whole number from 1 up\n"},
            {{"run", "--image", "x", "--limits", "a.b/c=1", "--limits", "a.b/c=2", "--", "x"},
             "tenon: --limits a.b/c=2: a.b/c is there twice\n"},
+           {{"run", "--image", "x", "--plugin", "p", "--", "x"},
+            "tenon: --plugin requires --limits; see 'tenon run --help'\n"},
            {{"run", "--image", "x", "--env", "=1", "--", "x"},
             "tenon: --env =1: write NAME=VALUE\n"}}) {
     Outcome outcome = Run(c.args);

@@ -200,6 +200,41 @@ TEST_F(PodTest, LogsPrintsWhatIsThereInPieces) {
   EXPECT_EQ("side", kubelet.log_container);
 }
 
+TEST_F(PodTest, AdmitShowsWhatARuntimeWouldBeTold) {
+  kubelet.trial = R"({"admitted":true,"containers":[{"name":"main","config":{"devices":[]}},)"
+                  R"({"name":"side","error":"no such device"}]})";
+  const std::string file = WriteFile("pod.yaml", std::string(kManifest));
+
+  Outcome shown = Pod({"admit", file, "-c", "main"});
+  EXPECT_EQ(0, shown.code) << shown.errors;
+  EXPECT_EQ("{\n  \"devices\": []\n}\n", shown.out);
+  EXPECT_EQ(kubelet.manifests.at(0), kManifest);
+
+  Outcome wrong = Pod({"admit", file, "-o", "oci", "-c", "side"});
+  EXPECT_EQ(1, wrong.code);
+  EXPECT_EQ("tenon: side: no such device\n", wrong.errors);
+  EXPECT_THAT(kubelet.requests,
+              ElementsAre("POST /api/v1/trials?format=cri", "POST /api/v1/trials?format=oci"));
+  EXPECT_EQ("tenon: which container? Give its name with -c\n", Pod({"admit", file}).errors);
+
+  kubelet.trial = R"({"admitted":false,"reason":"UnexpectedAdmissionError","message":"no"})";
+  Outcome refused = Pod({"admit", file});
+  EXPECT_EQ(1, refused.code);
+  EXPECT_EQ("tenon: UnexpectedAdmissionError: no\n", refused.errors);
+}
+
+TEST_F(PodTest, LogsTakesTheFormatOfACriRuntimeApart) {
+  kubelet.log =
+      "2026-01-01T00:00:00.1Z stdout F one\n2026-01-01T00:00:00.2Z stderr P tw\n"
+      "2026-01-01T00:00:00.3Z stderr F o\n2026-01-01T00:00:00.4Z stdout F \nodd\n";
+  kubelet.log_piece = 7;
+  kubelet.running_pod = kubelet.ended_pod =
+      R"({"status":{"phase":"Succeeded","containerStatuses":[{"name":"main",)"
+      R"("containerID":"containerd://abc"}]}})";
+
+  EXPECT_EQ("one\ntwo\n\nodd\n", Run({"pod", "logs", "--kubelet-dir", directory, "first"}).out);
+}
+
 TEST_F(PodTest, LogsEndsWhenNobodyReadsThem) {
   kubelet.running_pod = kRunning;
   kubelet.ended_pod = kRunning;  // Runs for ever.

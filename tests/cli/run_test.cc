@@ -117,6 +117,19 @@ TEST_F(RunTest, ADeletionThatFailsIsAFailure) {
   EXPECT_EQ("tenon: delete default/meter: runc: no\n", outcome.errors);
 }
 
+TEST_F(RunTest, APluginThatEndsIsToldAndNoPodIsMade) {
+  kubelet.node = R"({"status":{"allocatable":{"a.b/c":"0"}}})";
+
+  Outcome outcome = Run({"run", "--kubelet-dir", directory, "--image", "x", "--limits", "a.b/c=1",
+                         "--plugin", "/nowhere/plugin --x", "--", "true"});
+
+  // Without device-plugins/ in the directory 'tenon plugin' itself refuses.
+  EXPECT_EQ(125, outcome.code);
+  EXPECT_THAT(outcome.errors, HasSubstr("start 'tenon kubelet' first"));
+  EXPECT_THAT(outcome.errors, HasSubstr("tenon: --plugin: /nowhere/plugin ended: exit status 1\n"));
+  EXPECT_THAT(kubelet.requests, ::testing::Not(::testing::Contains("POST /api/v1/pods")));
+}
+
 TEST_F(RunTest, ARootFileSystemIsNamedByItsRealPath) {
   Run({"run", "--kubelet-dir", directory, "--rootfs",
        directory + "/../" + directory.substr(directory.rfind('/') + 1), "--", "true"});

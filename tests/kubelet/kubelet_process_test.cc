@@ -7,18 +7,11 @@
 #include <csignal>
 #include <filesystem>
 #include <fstream>
-#include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
-#include "admin/http_client.h"
-#include "base/strings.h"
-#include "host/temp_tree.h"
-#include "loop/event_loop.h"
-#include "process/child.h"
+#include "kubelet_process_fixture.h"
 #include "runtime/runc.h"
-#include "value/value.h"
 
 namespace tenon {
 namespace {
@@ -26,133 +19,6 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-
-constexpr std::chrono::seconds kPatience(20);
-
-/// A program as a child of the test; killed with the object.
-class Program final {
- public:
-  Program(loop::EventLoop& loop, std::vector<std::string> argv) : loop_(loop) {
-    process::ChildOptions options{.argv = std::move(argv)};
-    options.deadline = std::nullopt;
-    options.on_output = [this](int, std::string_view bytes) { output_ += bytes; };
-    child_ = *process::Child::Start(loop_, std::move(options),
-                                    [this](process::ChildExit exit) { exit_ = std::move(exit); });
-  }
-  void Signal(int signal) { child_->Kill(signal); }
-  const process::ChildExit& WaitForExit() {
-    loop_.RunUntil([this] { return exit_.has_value(); }, kPatience);
-    if (!exit_) exit_ = process::ChildExit{};
-    return *exit_;
-  }
-  bool running() const { return !exit_; }
-  const std::string& output() const { return output_; }
-
- private:
-  loop::EventLoop& loop_;
-  std::string output_;
-  std::optional<process::ChildExit> exit_;
-  std::unique_ptr<process::Child> child_;
-};
-
-/// The real `tenon kubelet`, the real tenond beside it, and whatever runtime the test says.
-struct KubeletProcessTest : ::testing::Test {
-  base::SystemClock clock;
-  std::unique_ptr<loop::EventLoop> loop = *loop::EventLoop::Create(clock);
-  host::TempTree tree;
-  std::unique_ptr<Program> kubelet;
-  std::unique_ptr<Program> tenond;
-  std::string runtime = "none";
-
-  std::string Directory() const { return tree.Real("/kubelet"); }
-
-  void StartKubelet() {
-    kubelet = std::make_unique<Program>(
-        *loop,
-        std::vector<std::string>{TENON_PATH, "kubelet", "--kubelet-dir", Directory(), "--image-dir",
-                                 tree.Real("/images"), "--runtime", runtime, "--node-name", "lab"});
-    ASSERT_TRUE(Await([this] { return Get("/healthz").status == 200 || !kubelet->running(); }));
-    ASSERT_TRUE(kubelet->running()) << kubelet->output();
-  }
-  void KillKubelet() {
-    kubelet->Signal(SIGKILL);
-    EXPECT_EQ(kubelet->WaitForExit().signal, SIGKILL);
-  }
-  void StartTenond(const std::string& resources) {
-    tree.File("/config.yaml", "domain: example.com\nresources:\n" + resources);
-    tenond = std::make_unique<Program>(
-        *loop, std::vector<std::string>{TENOND_PATH, "--config", tree.Real("/config.yaml"),
-                                        "--kubelet-dir", Directory(), "--control",
-                                        tree.Real("/tenond.sock")});
-  }
-
-  admin::HttpResponse Call(const admin::HttpRequest& request) {
-    std::optional<admin::HttpResponse> answer;
-    const auto fetch = admin::HttpFetch::Start(
-        *loop, base::JoinPath(Directory(), "tenon-kubelet.sock"), request, {.deadline = kPatience},
-        [&answer](Result<admin::HttpResponse> response) {
-          answer = response ? *std::move(response) : admin::HttpResponse{.status = 0};
-        });
-    loop->RunUntil([&answer] { return answer.has_value(); }, kPatience);
-    return answer.value_or(admin::HttpResponse{.status = 0});
-  }
-  admin::HttpResponse Get(const std::string& path) { return Call({.path = path}); }
-  Value GetJson(const std::string& path) {
-    auto value = ParseJson(Get(path).body, path);
-    return value ? *std::move(value) : Value();
-  }
-  std::string TextAt(const Value& value, std::initializer_list<std::string_view> keys) {
-    const Value* found = value.At(keys);
-    return found ? found->text() : "";
-  }
-  /// For what the loop is not told of.
-  bool Await(const std::function<bool()>& done) {
-    const base::MonotonicTime latest = clock.Now() + kPatience;
-    while (!done() && clock.Now() < latest)
-      loop->RunUntil([] { return false; }, std::chrono::milliseconds(5));
-    return done();
-  }
-  bool AwaitAllocatable(const std::string& resource, const std::string& count) {
-    return Await([&] {
-      return TextAt(GetJson("/api/v1/node"), {"status", "allocatable", resource}) == count;
-    });
-  }
-
-  /// Submits a pod with one container; returns its phase and, if it was refused, why.
-  std::string Submit(const std::string& name, const std::string& script,
-                     const std::string& limits) {
-    const std::string manifest =
-        R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":")" + name +
-        R"("},"spec":{"restartPolicy":"Never","containers":[{"name":"main","image":"busybox",)" +
-        R"("command":["/bin/sh","-c",)" + ToJson(Value::String(script)) +
-        R"(],"resources":{"limits":{)" + limits + "}}}]}}";
-    const admin::HttpResponse response =
-        Call({.method = "POST", .path = "/api/v1/pods", .body = manifest});
-    auto body = ParseJson(response.body, "answer");
-    if (response.status != 201 || !body) return response.body;
-    const Value& pod = body->Find("items")->items().front();
-    return TextAt(pod, {"status", "phase"}) + " " + TextAt(pod, {"status", "message"});
-  }
-  Value Pod(const std::string& name) { return GetJson("/api/v1/pods/default/" + name); }
-  std::string Phase(const std::string& name) { return TextAt(Pod(name), {"status", "phase"}); }
-  bool AwaitPhase(const std::string& name, const std::string& phase) {
-    return Await([&] { return Phase(name) == phase; });
-  }
-  Value State(const std::string& name) {
-    const Value pod = Pod(name);
-    const Value* statuses = pod.At({"status", "containerStatuses"});
-    return statuses && !statuses->items().empty() ? *statuses->items()[0].Find("state") : Value();
-  }
-  std::string Output(const std::string& name) {
-    return Get("/api/v1/pods/default/" + name + "/log").body;
-  }
-  int Delete(const std::string& name) {
-    return Call({.method = "DELETE",
-                 .path = "/api/v1/pods/default/" + name,
-                 .query = {{"grace", "0"}}})
-        .status;
-  }
-};
 
 TEST_F(KubeletProcessTest, WithoutARuntimePodsGetDevicesUntilTheyAreUsedUp) {
   StartKubelet();
@@ -187,6 +53,23 @@ TEST_F(KubeletProcessTest, ASecondOneInTheSameDirectoryIsRefusedAndHarmsNothing)
   EXPECT_EQ(second.WaitForExit().code, 1);
   EXPECT_THAT(second.output(), HasSubstr("is in use by another tenon kubelet"));
   EXPECT_EQ(Get("/healthz").status, 200);
+}
+
+TEST_F(KubeletProcessTest, APluginThatKnowsOnlyTheKubeletsDirectoryFindsOursThere) {
+  if (::geteuid() != 0) GTEST_SKIP() << "needs root";
+  StartKubelet();
+  tree.File(
+      "/config.yaml",
+      "domain: example.com\nresources:\n  - {name: dongle, devices: [{virtual: {count: 3}}]}\n");
+
+  // tenond, as most plugins, takes /var/lib/kubelet unless told otherwise.
+  tenond = std::make_unique<Program>(
+      *loop, std::vector<std::string>{TENON_PATH, "plugin", "--kubelet-dir", Directory(), "--",
+                                      TENOND_PATH, "--config", tree.Real("/config.yaml"),
+                                      "--control", tree.Real("/tenond.sock")});
+
+  EXPECT_TRUE(AwaitAllocatable("example.com/dongle", "3")) << tenond->output();
+  EXPECT_FALSE(std::filesystem::exists("/var/lib/kubelet/device-plugins/kubelet.sock"));
 }
 
 TEST_F(KubeletProcessTest, ARuncThatIsMissingIsNamedWithItsPackage) {
@@ -279,6 +162,22 @@ TEST_F(ContainerTest, ThePodOpensItsDeviceAndNoOther) {
   ASSERT_TRUE(AwaitOutput("first", "/dev/other")) << kubelet->output();
   EXPECT_THAT(Output("first"), AllOf(HasSubstr("opened\n"), HasSubstr("Operation not permitted")));
   EXPECT_TRUE(AwaitPhase("first", "Running"));
+}
+
+TEST_F(ContainerTest, RunBringsItsPluginAlong) {
+  tree.File(
+      "/extra.yaml",
+      "domain: extra.com\nresources:\n  - {name: dongle, devices: [{virtual: {count: 1}}]}\n");
+
+  Program run(*loop, {TENON_PATH, "run", "--kubelet-dir", Directory(), "--image", "busybox",
+                      "--limits", "extra.com/dongle=1", "--plugin",
+                      std::string(TENOND_PATH) + " --config " + tree.Real("/extra.yaml") +
+                          " --control " + tree.Real("/extra.sock"),
+                      "--", "/bin/sh", "-c", "echo ids $TENON_EXTRA_COM_DONGLE_IDS; exit 4"});
+
+  EXPECT_EQ(run.WaitForExit().code, 4) << run.output();
+  EXPECT_THAT(run.output(), HasSubstr("ids v-0\n"));
+  EXPECT_TRUE(AwaitAllocatable("extra.com/dongle", "0"));
 }
 
 TEST_F(ContainerTest, ADeviceIsFreeAgainWhenItsPodHasEnded) {

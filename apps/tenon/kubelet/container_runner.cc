@@ -1,14 +1,6 @@
 #include "tenon/kubelet/container_runner.h"
 
-#include <csignal>
-#include <filesystem>
-#include <fstream>
 #include <utility>
-
-#include "base/strings.h"
-#include "runtime/image_dir.h"
-#include "runtime/oci_config.h"
-#include "value/value.h"
 
 namespace tenon::kubelet {
 namespace {
@@ -18,6 +10,7 @@ using Kind = pod::ContainerState::Kind;
 /// Source: kubernetes pkg/kubelet/kuberuntime and pkg/kubelet/images, the reasons of waiting and
 /// ended containers.
 constexpr std::string_view kConfigError = "CreateContainerConfigError";
+constexpr std::string_view kCreateError = "CreateContainerError";
 constexpr std::string_view kImageError = "ErrImageNeverPull";
 constexpr int kStartErrorCode = 128;
 constexpr int kUnknownCode = 137;
@@ -26,19 +19,10 @@ constexpr int kUnknownCode = 137;
 constexpr loop::Backoff::Options kRetries = {.first = std::chrono::milliseconds(500),
                                              .most = std::chrono::seconds(30)};
 
-/// Source: kubernetes pkg/kubelet/util, truncatePodHostnameIfNeeded.
-std::string HostnameOf(const pod::Pod& pod) {
-  std::string name = pod.name.substr(0, 63);
-  while (name.ends_with('-') || name.ends_with('.'))
-    name.pop_back();
-  return name;
-}
-
-Result<void> WriteText(const std::string& path, const std::string& text) {
-  std::ofstream file(path, std::ios::binary | std::ios::trunc);
-  file << text << std::flush;
-  if (!file) return Error(Code::kInternal, path + " cannot be written");
-  return {};
+/// Why a container that could not be made waits.
+std::string_view WaitReason(Code code) {
+  if (code == Code::kNotFound) return kImageError;
+  return code == Code::kInvalidArgument ? kConfigError : kCreateError;
 }
 
 pod::ContainerState Waiting(std::string_view reason, std::string message = "") {
@@ -75,33 +59,16 @@ void ContainerRunner::Prepare() {
 
 void ContainerRunner::OnPrepared(const Result<ContainerAllocation>& allocation) {
   if (!allocation) return RetryLater(std::string(kConfigError), allocation.error().message());
-  const auto rootfs = runtime::FindImage(environment_.image_dir, container_.image);
-  if (!rootfs) {
-    return RetryLater(
-        std::string(kImageError),
-        "Container image \"" + container_.image +
-            "\" is not present with pull policy of Never: " + rootfs.error().message());
-  }
-  if (auto written = WriteBundle(*allocation, *rootfs); !written) {
-    return RetryLater(std::string(kConfigError), written.error().message());
-  }
-  Create();
-}
-
-Result<void> ContainerRunner::WriteBundle(const ContainerAllocation& allocation,
-                                          const std::string& rootfs) {
-  TENON_TRY(auto image, host::PosixHost::Open(rootfs));
-  const runtime::OciOptions options{.rootfs = rootfs,
-                                    .cgroups_path = "/tenon/" + pod_.uid + "/" + container_.name,
-                                    .hostname = HostnameOf(pod_),
-                                    .cdi_directories = environment_.cdi_directories};
-  TENON_TRY(const Value config,
-            runtime::BuildOciConfig(container_, allocation, options, environment_.machine, *image));
-  const std::string bundle = environment_.store.ContainerDirectory(pod_.uid, container_.name);
-  std::error_code error;
-  std::filesystem::create_directories(bundle, error);
-  if (error) return Error(Code::kInternal, "mkdir " + bundle + ": " + error.message());
-  return WriteText(base::JoinPath(bundle, "config.json"), ToJson(config, /*indent=*/true));
+  step_ = Step::kCreating;
+  call_ = environment_.runtime->Create(
+      {.id = id(),
+       .pod = pod_,
+       .container = container_,
+       .allocation = *allocation,
+       .attempt = restarts_,
+       .directory = environment_.store.ContainerDirectory(pod_.uid, container_.name),
+       .log_path = environment_.store.OutputPath(pod_.uid, container_.name)},
+      [this](const Result<runtime::ContainerIdentity>& identity) { OnCreated(identity); });
 }
 
 void ContainerRunner::RetryLater(const std::string& reason, std::string message) {
@@ -117,29 +84,36 @@ void ContainerRunner::RetryLater(const std::string& reason, std::string message)
   observer_.changed();
 }
 
-void ContainerRunner::Create() {
-  step_ = Step::kCreating;
-  call_ = environment_.runtime->Create(
-      {.id = id(),
-       .bundle = environment_.store.ContainerDirectory(pod_.uid, container_.name),
-       .log_path = environment_.store.OutputPath(pod_.uid, container_.name)},
-      [this](const Result<runtime::ProcessIdentity>& process) { OnCreated(process); });
-}
-
-void ContainerRunner::OnCreated(const Result<runtime::ProcessIdentity>& process) {
-  if (!process) return FailStart(process.error().message());
-  if (auto watched = Watch(*process); !watched) return FailStart(watched.error().message());
+void ContainerRunner::OnCreated(const Result<runtime::ContainerIdentity>& identity) {
+  if (!identity) return OnCreateFailed(identity.error());
+  if (auto watched = Watch(*identity); !watched) return FailStart(watched.error().message());
   step_ = Step::kSaving;
-  observer_.save(*process,
+  observer_.save(*identity,
                  [this, alive = std::weak_ptr<const bool>(alive_)](const Result<void>& result) {
                    if (!alive.expired()) OnSaved(result);
                  });
 }
 
-Result<void> ContainerRunner::Watch(const runtime::ProcessIdentity& process) {
-  TENON_TRY(watch_,
-            runtime::ProcessWatch::Open(environment_.loop, process,
-                                        [this](runtime::ProcessExit exit) { OnExit(exit); }));
+void ContainerRunner::OnCreateFailed(const Error& error) {
+  const bool can_be_mended = error.code() == Code::kNotFound ||
+                             error.code() == Code::kInvalidArgument ||
+                             error.code() == Code::kUnavailable;
+  if (!can_be_mended) return FailStart(error.message());
+  if (stopping()) {
+    step_ = Step::kEnded;
+    return observer_.changed();
+  }
+  std::string message = error.message();
+  if (error.code() == Code::kNotFound) {
+    message = "Container image \"" + container_.image +
+              "\" is not present with pull policy of Never: " + message;
+  }
+  RetryLater(std::string(WaitReason(error.code())), std::move(message));
+}
+
+Result<void> ContainerRunner::Watch(const runtime::ContainerIdentity& identity) {
+  TENON_TRY(watch_, environment_.runtime->Watch(
+                        identity, [this](const runtime::ContainerExit& exit) { OnExit(exit); }));
   return {};
 }
 
@@ -154,6 +128,7 @@ void ContainerRunner::OnSaved(const Result<void>& result) {
 
 void ContainerRunner::OnStarted(const Result<void>& result) {
   if (!result) return FailStart(result.error().message());
+  started_ = environment_.clock.Now();
   SetRunning(environment_.clock.WallNow());
   environment_.log.Info("container started",
                         {{"pod", pod_.FullName()}, {"container", container_.name}});
@@ -176,7 +151,7 @@ void ContainerRunner::FailStart(std::string message) {
              .finished_at = now});
 }
 
-void ContainerRunner::OnExit(const runtime::ProcessExit& exit) {
+void ContainerRunner::OnExit(const runtime::ContainerExit& exit) {
   if (step_ == Step::kSaving || step_ == Step::kStarting) {
     early_exit_ = exit;
     return;
@@ -189,6 +164,8 @@ void ContainerRunner::OnExit(const runtime::ProcessExit& exit) {
     state.exit_code = *exit.exit_code;
     state.signal = exit.signal;
     state.reason = *exit.exit_code == 0 ? "Completed" : "Error";
+    if (!exit.reason.empty()) state.reason = exit.reason;
+    state.message = exit.message;
   } else {
     state.exit_code = kUnknownCode;
     state.reason = "ContainerStatusUnknown";
@@ -227,37 +204,60 @@ void ContainerRunner::Remove(Step then) {
   });
 }
 
-void ContainerRunner::Recover(const pod::ContainerState& state,
-                              const std::optional<runtime::ProcessIdentity>& process) {
-  state_ = state;
-  if (!environment_.runtime) {
-    step_ = state.kind == Kind::kTerminated ? Step::kEnded : Step::kIdle;
-    return;
+void ContainerRunner::Restart() {
+  last_state_ = state_;
+  ++restarts_;
+  early_exit_.reset();
+  backoff_.Reset();
+  const base::Duration delay = crashes_.Next(started_, environment_.clock.Now());
+  state_ = Waiting("ContainerCreating");
+  if (delay > base::Duration::zero()) {
+    const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(delay).count();
+    state_ = Waiting("CrashLoopBackOff", "back-off " + std::to_string(seconds) +
+                                             "s restarting failed container=" + container_.name +
+                                             " pod=" + pod_.name + "_" + pod_.namespace_name + "(" +
+                                             pod_.uid + ")");
   }
-  if (state.kind == Kind::kTerminated) return Remove(Step::kEnded);
-  AskRuntime(process);
+  step_ = Step::kRetrying;
+  timer_ = environment_.loop.timers().After(delay, [this] { Prepare(); });
+  observer_.changed();
 }
 
-void ContainerRunner::AskRuntime(std::optional<runtime::ProcessIdentity> process) {
+void ContainerRunner::Recover(const pod::ContainerStatus& status,
+                              const std::optional<runtime::ContainerIdentity>& identity) {
+  state_ = status.state;
+  last_state_ = status.last_state;
+  restarts_ = status.restart_count;
+  const bool terminated = state_.kind == Kind::kTerminated;
+  if (!environment_.runtime) {
+    step_ = terminated ? Step::kEnded : Step::kIdle;
+    return;
+  }
+  if (terminated) return Remove(Step::kEnded);
+  AskRuntime(identity);
+}
+
+void ContainerRunner::AskRuntime(std::optional<runtime::ContainerIdentity> identity) {
   step_ = Step::kRecovering;
-  call_ = environment_.runtime->Query(id(),
-                                      [this, process](Result<runtime::ContainerPresence> presence) {
-                                        OnQueried(std::move(presence), process);
-                                      });
+  call_ = environment_.runtime->Query(
+      id(), [this, identity](Result<runtime::ContainerPresence> presence) {
+        OnQueried(std::move(presence), identity);
+      });
 }
 
 void ContainerRunner::OnQueried(Result<runtime::ContainerPresence> presence,
-                                const std::optional<runtime::ProcessIdentity>& process) {
+                                const std::optional<runtime::ContainerIdentity>& identity) {
   if (!presence) {
     environment_.log.Error("container cannot be looked at, trying again",
                            {{"container", id()}, {"why", presence.error().message()}});
-    timer_ =
-        environment_.loop.timers().After(backoff_.Next(), [this, process] { AskRuntime(process); });
+    timer_ = environment_.loop.timers().After(backoff_.Next(),
+                                              [this, identity] { AskRuntime(identity); });
     return;
   }
-  // No process on record, or one that still waits to be told: the program has never run.
-  if (!process || *presence == runtime::ContainerPresence::kCreated) return Remove(Step::kIdle);
-  if (*presence == runtime::ContainerPresence::kRunning && Watch(*process)) {
+  // None on record, or one that still waits to be told: the program has not run since.
+  if (!identity || *presence == runtime::ContainerPresence::kCreated) return Remove(Step::kIdle);
+  // Some runtimes can still tell how one that has ended did so.
+  if (*presence != runtime::ContainerPresence::kAbsent && Watch(*identity)) {
     // It was started, though the record may not say so yet.
     const bool told = state_.started_at != base::WallTime{};
     SetRunning(told ? state_.started_at : environment_.clock.WallNow());
@@ -296,8 +296,8 @@ void ContainerRunner::Stop(base::Duration grace) {
 }
 
 void ContainerRunner::ArmKill(base::Duration grace) {
-  if (grace > base::Duration::zero()) watch_->Kill(SIGTERM);
-  timer_ = environment_.loop.timers().After(grace, [this] { watch_->Kill(SIGKILL); });
+  if (grace > base::Duration::zero()) watch_->Terminate();
+  timer_ = environment_.loop.timers().After(grace, [this] { watch_->Kill(); });
 }
 
 }  // namespace tenon::kubelet

@@ -12,12 +12,13 @@
 #include "pod/pod.h"
 #include "pod/status.h"
 #include "runtime/container_runtime.h"
-#include "runtime/process_watch.h"
+#include "tenon/kubelet/crash_backoff.h"
 #include "tenon/kubelet/pod_environment.h"
 
 namespace tenon::kubelet {
 
-/// The life of one container of one pod: prepared, made, started once, watched, removed.
+/// The life of one container of one pod: prepared, made, started, watched, removed, and started
+/// again if its pod says so.
 ///
 /// What can be mended (a device node that is not there yet, an image that is missing) is shown as
 /// the reason for waiting and tried again; a program that cannot be started has failed.
@@ -28,7 +29,7 @@ class ContainerRunner final {
   /// runner; `save` makes the process durable before the program is started.
   struct Observer {
     std::function<void()> changed;
-    std::function<void(const runtime::ProcessIdentity&, PodStore::Done)> save;
+    std::function<void(const runtime::ContainerIdentity&, PodStore::Done)> save;
   };
 
   ContainerRunner(const PodEnvironment& environment, const pod::Pod& pod,
@@ -39,10 +40,14 @@ class ContainerRunner final {
   /// Starts the container, now or as soon as it can be. Requires: idle().
   void Start();
 
-  /// Finds out, after a restart, what became of a container that the record knows in `state`: it
-  /// is then running, ended, or idle() because it never ran. Requires: called first.
-  void Recover(const pod::ContainerState& state,
-               const std::optional<runtime::ProcessIdentity>& process);
+  /// Starts a container that has ended once more, after the pause that its ends so far have
+  /// earned it; the devices are the same. Requires: ended(), and it was not told to stop.
+  void Restart();
+
+  /// Finds out, after a restart, what became of a container that the record knows as `status`: it
+  /// is then running, ended, or idle() because nothing of it runs. Requires: called first.
+  void Recover(const pod::ContainerStatus& status,
+               const std::optional<runtime::ContainerIdentity>& identity);
 
   /// Ends it: SIGTERM, after `grace` SIGKILL; a container that has not started never will.
   /// Again with a shorter grace: the shorter one holds.
@@ -52,11 +57,19 @@ class ContainerRunner final {
   /// What the runtime calls it.
   std::string id() const { return pod_.uid + "." + container_.name; }
   const pod::ContainerState& state() const { return state_; }
+  /// How it ended the time before; nullopt until it is started again.
+  const std::optional<pod::ContainerState>& last_state() const { return last_state_; }
+  int restarts() const { return restarts_; }
   /// Nothing of it was made yet, and it was not told to stop.
   bool idle() const { return step_ == Step::kIdle; }
   /// Nothing of it is left but its output.
   bool ended() const { return step_ == Step::kEnded; }
   bool running() const { return step_ == Step::kRunning; }
+  /// Nothing of it is left in the runtime, and it is to be started again.
+  bool between_runs() const {
+    return restarts_ > 0 && (step_ == Step::kRetrying || step_ == Step::kPreparing ||
+                             step_ == Step::kCreating);
+  }
 
  private:
   enum class Step {
@@ -74,17 +87,16 @@ class ContainerRunner final {
 
   void Prepare();
   void OnPrepared(const Result<ContainerAllocation>& allocation);
-  Result<void> WriteBundle(const ContainerAllocation& allocation, const std::string& rootfs);
-  void Create();
-  void OnCreated(const Result<runtime::ProcessIdentity>& process);
+  void OnCreated(const Result<runtime::ContainerIdentity>& identity);
+  void OnCreateFailed(const Error& error);
   void OnSaved(const Result<void>& result);
   void OnStarted(const Result<void>& result);
-  void OnExit(const runtime::ProcessExit& exit);
-  void AskRuntime(std::optional<runtime::ProcessIdentity> process);
+  void OnExit(const runtime::ContainerExit& exit);
+  void AskRuntime(std::optional<runtime::ContainerIdentity> identity);
   void OnQueried(Result<runtime::ContainerPresence> presence,
-                 const std::optional<runtime::ProcessIdentity>& process);
+                 const std::optional<runtime::ContainerIdentity>& identity);
 
-  Result<void> Watch(const runtime::ProcessIdentity& process);
+  Result<void> Watch(const runtime::ContainerIdentity& identity);
   void RetryLater(const std::string& reason, std::string message);
   void SetRunning(base::WallTime since);
   void FailStart(std::string message);
@@ -101,12 +113,16 @@ class ContainerRunner final {
 
   Step step_ = Step::kIdle;
   pod::ContainerState state_;
-  std::optional<base::Duration> stop_;              ///< The grace of Stop().
-  std::optional<runtime::ProcessExit> early_exit_;  ///< Seen before the runtime's answer.
+  std::optional<pod::ContainerState> last_state_;
+  int restarts_ = 0;
+  base::MonotonicTime started_{};                     ///< Its program, the last time.
+  std::optional<base::Duration> stop_;                ///< The grace of Stop().
+  std::optional<runtime::ContainerExit> early_exit_;  ///< Seen before the runtime's answer.
   loop::Backoff backoff_;
+  CrashBackoff crashes_;
   loop::TimerHandle timer_;  ///< The next try, or the end of the grace.
   runtime::ContainerRuntime::Call call_;
-  std::unique_ptr<runtime::ProcessWatch> watch_;
+  std::unique_ptr<runtime::ContainerWatch> watch_;
   /// Expires with this object: the device manager's answers may come later.
   const std::shared_ptr<const bool> alive_ = std::make_shared<const bool>(true);
 };

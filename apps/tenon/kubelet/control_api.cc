@@ -24,6 +24,14 @@ HttpResponse Json(const Value& value, int status = 200) {
   return {.status = status, .body = ToJson(value, /*indent=*/true) + "\n"};
 }
 
+HttpResponse Problems(const pod::Manifest& manifest) {
+  Value out = Value::Object();
+  Value& errors = out.Add("errors", Value::Array());
+  for (const std::string& problem : manifest.problems)
+    errors.Append(Value::String(problem));
+  return Json(out, 400);
+}
+
 HttpResponse NoSuchPod(const HttpRequest& request) {
   return admin::ErrorResponse(
       404, "no pod " + request.params.at("namespace") + "/" + request.params.at("name"));
@@ -112,7 +120,13 @@ Value HoldersOf(const Pods& pods, const std::string& resource, int64_t& in_use) 
 
 }  // namespace
 
-ControlApi::ControlApi(Parts parts) : parts_(std::move(parts)), logs_(parts_.loop) {}
+ControlApi::ControlApi(Parts parts)
+    : parts_(std::move(parts)),
+      logs_(parts_.loop),
+      trials_({.devices = parts_.devices,
+               .machine = parts_.machine,
+               .image_dir = parts_.image_dir,
+               .cdi_directories = parts_.cdi_directories}) {}
 
 void ControlApi::AddRoutes(admin::HttpServer& server) {
   server.Route("POST", "/api/v1/pods", [this](const HttpRequest& request, Responder responder) {
@@ -131,6 +145,9 @@ void ControlApi::AddRoutes(admin::HttpServer& server) {
                [this](const HttpRequest& request, Responder responder) {
                  ReadLog(request, std::move(responder));
                });
+  server.Route("POST", "/api/v1/trials", [this](const HttpRequest& request, Responder responder) {
+    TryPod(request, std::move(responder));
+  });
   server.Route("GET", "/api/v1/node",
                [this](const HttpRequest&, Responder responder) { responder.Send(GetNode()); });
   server.Route("GET", "/api/v1/status",
@@ -140,15 +157,28 @@ void ControlApi::AddRoutes(admin::HttpServer& server) {
   });
 }
 
+void ControlApi::TryPod(const HttpRequest& request, Responder responder) {
+  pod::Manifest manifest = pod::ParseManifest(request.body, "manifest", pod::RandomUid);
+  if (!manifest.problems.empty()) return responder.Send(Problems(manifest));
+  if (manifest.pods.size() != 1)
+    return responder.Send(admin::ErrorResponse(400, "manifest: must hold one pod"));
+  const auto format = request.query.find("format");
+  const std::string name = format == request.query.end() ? "" : format->second;
+  if (name != "cri" && name != "oci")
+    return responder.Send(admin::ErrorResponse(400, "format: must be cri or oci"));
+  pod::Pod pod = std::move(manifest.pods.front());
+  pod.uid = pod::RandomUid();  // A pod of the same manifest may be there.
+  const auto waiting = tries_.insert(tries_.end(), std::move(responder));
+  trials_.Start(std::move(pod), name == "cri" ? Trials::Format::kCri : Trials::Format::kOci,
+                [this, waiting](const Value& answer) {
+                  waiting->Send(Json(answer));
+                  tries_.erase(waiting);
+                });
+}
+
 void ControlApi::CreatePods(const HttpRequest& request, Responder responder) {
   pod::Manifest manifest = pod::ParseManifest(request.body, "manifest", pod::RandomUid);
-  if (!manifest.problems.empty()) {
-    Value out = Value::Object();
-    Value& errors = out.Add("errors", Value::Array());
-    for (const std::string& problem : manifest.problems)
-      errors.Append(Value::String(problem));
-    return responder.Send(Json(out, 400));
-  }
+  if (!manifest.problems.empty()) return responder.Send(Problems(manifest));
   const auto waiting = creations_.insert(creations_.end(), std::move(responder));
   const auto created = [this, waiting](const std::vector<Pods::Key>& keys) {
     Value out = Value::Object();

@@ -2,13 +2,16 @@
 
 #include <list>
 #include <string>
+#include <vector>
 
 #include "admin/http_server.h"
 #include "base/clock.h"
+#include "host/host.h"
 #include "tenon/kubelet/device_admission.h"
 #include "tenon/kubelet/log_tail.h"
 #include "tenon/kubelet/pod_store.h"
 #include "tenon/kubelet/pods.h"
+#include "tenon/kubelet/trial.h"
 
 namespace tenon::kubelet {
 
@@ -20,7 +23,10 @@ class ControlApi final {
     loop::EventLoop& loop;
     Pods& pods;
     const PodStore& store;
-    const DeviceAdmission& devices;
+    DeviceAdmission& devices;
+    host::Host& machine;
+    std::string image_dir;
+    std::vector<std::string> cdi_directories;
     std::string node_name;
     base::WallTime started;
   };
@@ -33,6 +39,7 @@ class ControlApi final {
 
  private:
   void CreatePods(const admin::HttpRequest& request, admin::Responder responder);
+  void TryPod(const admin::HttpRequest& request, admin::Responder responder);
   void DeletePod(const admin::HttpRequest& request, admin::Responder responder);
   void ReadLog(const admin::HttpRequest& request, admin::Responder responder);
   admin::HttpResponse ListPods() const;
@@ -45,6 +52,8 @@ class ControlApi final {
   // Those who wait for the answer to a request; a std::function cannot own what cannot be copied.
   std::list<admin::Responder> creations_;
   std::list<admin::Responder> deletions_;
+  std::list<admin::Responder> tries_;
+  Trials trials_;
 };
 
 }  // namespace tenon::kubelet

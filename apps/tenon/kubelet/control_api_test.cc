@@ -24,11 +24,15 @@ std::string Manifest(const std::string& name) {
 }
 
 struct ControlApiTest : FakePodWorld {
+  std::unique_ptr<host::Host> machine = *host::PosixHost::Open("/");
   Pods pods{Environment()};
   ControlApi api{{.loop = *loop,
                   .pods = pods,
                   .store = *store,
                   .devices = devices,
+                  .machine = *machine,
+                  .image_dir = "/images",
+                  .cdi_directories = {},
                   .node_name = "lab",
                   .started = clock.WallNow()}};
   std::unique_ptr<admin::HttpServer> server = std::make_unique<admin::HttpServer>(*loop);
@@ -62,6 +66,10 @@ struct ControlApiTest : FakePodWorld {
     EXPECT_TRUE(value) << response.body;
     return value ? *std::move(value) : Value();
   }
+  static std::string TextOf(const Value& value, const std::string& key) {
+    const Value* found = value.Find(key);
+    return found ? found->text() : "";
+  }
   void StartPod(const std::string& name) {
     EXPECT_EQ(Post(Manifest(name)).status, 201);
     EXPECT_TRUE(Await([&] { return runtime.Runs(name + ".main"); }));
@@ -70,6 +78,54 @@ struct ControlApiTest : FakePodWorld {
     std::ofstream(store->OutputPath(name, "main"), std::ios::app) << text;
   }
 };
+
+TEST_F(ControlApiTest, ATrialTellsWhatARuntimeWouldBeToldAndLeavesNothing) {
+  const auto attempt = [this](const std::string& format) {
+    return Call({.method = "POST",
+                 .path = "/api/v1/trials",
+                 .query = {{"format", format}},
+                 .body = Manifest("a")});
+  };
+  const Value cri = Json(attempt("cri"));
+  ASSERT_EQ(TextOf(cri, "admitted"), "true");
+  const Value& container = cri.Find("containers")->items()[0];
+  EXPECT_EQ(container.Find("name")->text(), "main");
+  EXPECT_EQ(ToJson(*container.At({"config", "command"})), R"(["/bin/true"])");
+  EXPECT_EQ(container.At({"config", "image", "image"})->text(), "image");
+
+  const Value oci = Json(attempt("oci"));
+  EXPECT_EQ(ToJson(*oci.Find("containers")->items()[0].At({"config", "process", "args"})),
+            R"(["/bin/true"])");
+
+  EXPECT_TRUE(pods.all().empty());
+  EXPECT_EQ(runtime.asked.size(), 0U);
+  EXPECT_THAT(devices.asked.back(), ::testing::StartsWith("remove "));
+  EXPECT_EQ(attempt("xml").status, 400);
+}
+
+TEST_F(ControlApiTest, ATrialOfAPodThatIsRefusedSaysWhy) {
+  devices.refusal = {.reason = "UnexpectedAdmissionError", .message = "no device"};
+
+  const Value answer = Json(Call({.method = "POST",
+                                  .path = "/api/v1/trials",
+                                  .query = {{"format", "cri"}},
+                                  .body = Manifest("a")}));
+
+  EXPECT_EQ(ToJson(answer),
+            R"({"admitted":false,"reason":"UnexpectedAdmissionError","message":"no device"})");
+}
+
+TEST_F(ControlApiTest, AContainersStartThatCannotBePreparedIsToldInItsPlace) {
+  devices.prepare_error = "endpoint has been stopped";
+
+  const Value answer = Json(Call({.method = "POST",
+                                  .path = "/api/v1/trials",
+                                  .query = {{"format", "cri"}},
+                                  .body = Manifest("a")}));
+
+  EXPECT_EQ(answer.Find("containers")->items()[0].Find("error")->text(),
+            "endpoint has been stopped");
+}
 
 TEST_F(ControlApiTest, AManifestBecomesPodsThatLookLikeOnesOfACluster) {
   const HttpResponse response = Post(Manifest("a") + "---\n" + Manifest("b"));

@@ -33,7 +33,9 @@ class FakeRuntime final : public runtime::ContainerRuntime {
   }
 
   std::vector<std::string> asked;
+  std::vector<std::string> removed_pods;
   std::string create_error;
+  Code create_code = Code::kInternal;
   std::string start_error;
   std::optional<int> end_at_start;  ///< The program ends at once, before Start is answered.
   bool ignore_sigterm = false;
@@ -63,8 +65,14 @@ class FakeRuntime final : public runtime::ContainerRuntime {
 
   Call Create(const runtime::NewContainer& container, CreateDone done) override {
     asked.push_back("create " + container.id);
-    if (!create_error.empty()) return Later([this, done] { done(Wrong(create_error)); });
-    return Later([this, id = container.id, done] { done(Spawn(id)); });
+    if (!create_error.empty()) {
+      return Later([this, done] { done(Error(create_code, create_error)); });
+    }
+    return Later([this, id = container.id, done] {
+      auto process = Spawn(id);
+      if (!process) return done(std::move(process).error());
+      done(runtime::ContainerIdentity{.name = "fake://" + id, .process = *process});
+    });
   }
   Call Start(const std::string& id, Done done) override {
     asked.push_back("start " + id);
@@ -94,6 +102,18 @@ class FakeRuntime final : public runtime::ContainerRuntime {
     held_deletes_.push_back(act);
     return Later([] {});
   }
+  Call RemovePod(const std::string& uid, Done done) override {
+    removed_pods.push_back(uid);
+    return Later([done] { done({}); });
+  }
+  Result<std::unique_ptr<runtime::ContainerWatch>> Watch(
+      const runtime::ContainerIdentity& container, ExitFn exited) override {
+    TENON_TRY(auto watch, runtime::ProcessWatch::Open(
+                              loop_, container.process, [exited](const runtime::ProcessExit& exit) {
+                                exited({.exit_code = exit.exit_code, .signal = exit.signal});
+                              }));
+    return std::unique_ptr<runtime::ContainerWatch>(std::make_unique<FakeWatch>(std::move(watch)));
+  }
   Call Query(const std::string& id, QueryDone done) override {
     asked.push_back("query " + id);
     return Later([this, id, done] { done(Presence(id)); });
@@ -105,6 +125,15 @@ class FakeRuntime final : public runtime::ContainerRuntime {
     base::UniqueFd stop;
     bool started = false;
     bool stopped = false;
+  };
+  class FakeWatch final : public runtime::ContainerWatch {
+   public:
+    explicit FakeWatch(std::unique_ptr<runtime::ProcessWatch> watch) : watch_(std::move(watch)) {}
+    void Terminate() override { watch_->Kill(SIGTERM); }
+    void Kill() override { watch_->Kill(SIGKILL); }
+
+   private:
+    const std::unique_ptr<runtime::ProcessWatch> watch_;
   };
   class LaterCall final : public runtime::RuntimeCall {
    public:
@@ -211,32 +240,21 @@ struct FakePodWorld : ::testing::Test {
   base::RecordingLog log;
   std::unique_ptr<loop::EventLoop> loop = *loop::EventLoop::Create(clock);
   host::TempTree tree;
-  std::unique_ptr<host::Host> machine = *host::PosixHost::Open("/");
   std::unique_ptr<loop::Worker> worker = std::make_unique<loop::Worker>(loop->handle());
   std::unique_ptr<PodStore> store = std::make_unique<PodStore>(*worker, tree.Real("/pods"));
   FakeRuntime runtime{*loop};
   FakeDevices devices{*loop};
 
-  FakePodWorld() {
-    tree.Directory("/pods");
-    MakeImage("image");
-  }
+  FakePodWorld() { tree.Directory("/pods"); }
 
   std::string pods_directory() const { return tree.Real("/pods"); }
-  void MakeImage(const std::string& name) {
-    for (const char* directory : {"/proc", "/dev", "/sys", "/tmp", "/run"}) {
-      tree.Directory("/images/" + name + directory);
-    }
-  }
   PodEnvironment Environment(bool with_runtime = true) {
     return {.loop = *loop,
             .clock = clock,
             .log = log,
             .devices = devices,
             .store = *store,
-            .machine = *machine,
-            .runtime = with_runtime ? &runtime : nullptr,
-            .image_dir = tree.Real("/images")};
+            .runtime = with_runtime ? &runtime : nullptr};
   }
   bool Await(const std::function<bool()>& done) {
     return loop->RunUntil(done, std::chrono::seconds(20));

@@ -17,11 +17,13 @@
 #include "loop/event_loop.h"
 #include "loop/signal_watch.h"
 #include "loop/worker.h"
+#include "runtime/cri_runtime.h"
 #include "runtime/process_watch.h"
 #include "runtime/runc.h"
 #include "tenon/kubelet/control_api.h"
 #include "tenon/kubelet/device_admission.h"
 #include "tenon/kubelet/pods.h"
+#include "tenon/kubelet/static_pods.h"
 
 namespace tenon::kubelet {
 namespace {
@@ -32,13 +34,31 @@ std::string HostName() {
 }
 
 Result<std::unique_ptr<runtime::ContainerRuntime>> MakeRuntime(loop::EventLoop& loop,
-                                                               const std::string& program,
+                                                               host::Host& machine,
+                                                               const KubeletOptions& options,
                                                                const std::string& state_dir) {
-  if (program.empty()) return std::unique_ptr<runtime::ContainerRuntime>();
-  TENON_TRY_VOID(runtime::CheckRunc(loop, program));
-  TENON_TRY_VOID(runtime::AdoptOrphans());
-  return std::unique_ptr<runtime::ContainerRuntime>(std::make_unique<runtime::Runc>(
-      loop, runtime::Runc::Options{.program = program, .state_dir = state_dir}));
+  std::unique_ptr<runtime::ContainerRuntime> out;
+  switch (options.runtime) {
+    case RuntimeKind::kNone:
+      break;
+    case RuntimeKind::kRunc:
+      TENON_TRY_VOID(runtime::CheckRunc(loop, options.runtime_path));
+      TENON_TRY_VOID(runtime::AdoptOrphans());
+      out = std::make_unique<runtime::Runc>(
+          loop, machine,
+          runtime::Runc::Options{.program = options.runtime_path,
+                                 .state_dir = state_dir,
+                                 .image_dir = options.image_dir,
+                                 .cdi_directories = options.cdi_directories});
+      break;
+    case RuntimeKind::kCri: {
+      TENON_TRY(out, runtime::CriRuntime::Connect(loop, machine,
+                                                  {.socket = options.runtime_path,
+                                                   .cdi_directories = options.cdi_directories}));
+      break;
+    }
+  }
+  return out;
 }
 
 }  // namespace
@@ -52,8 +72,9 @@ Result<void> RunKubelet(const KubeletOptions& options) {
   TENON_TRY(auto directory,
             kubelet_service::KubeletDirectory::Open(options.directory, options.take_over));
   const std::string root = directory->root();
-  TENON_TRY(const auto runtime, MakeRuntime(*loop, options.runc, base::JoinPath(root, "runc")));
   TENON_TRY(const auto machine, host::PosixHost::Open("/"));
+  TENON_TRY(const auto runtime,
+            MakeRuntime(*loop, *machine, options, base::JoinPath(root, "runc")));
   TENON_TRY(const auto service,
             kubelet_service::KubeletService::Start(*loop, log, std::move(directory), {}));
 
@@ -65,22 +86,26 @@ Result<void> RunKubelet(const KubeletOptions& options) {
              .log = log,
              .devices = devices,
              .store = store,
-             .machine = *machine,
-             .runtime = runtime.get(),
-             .image_dir = options.image_dir,
-             .cdi_directories = options.cdi_directories});
+             .runtime = runtime.get()});
   TENON_TRY_VOID(pods.Load());
+  const std::string node_name = options.node_name.empty() ? HostName() : options.node_name;
   ControlApi api({.loop = *loop,
                   .pods = pods,
                   .store = store,
                   .devices = devices,
-                  .node_name = options.node_name.empty() ? HostName() : options.node_name,
+                  .machine = *machine,
+                  .image_dir = options.image_dir,
+                  .cdi_directories = options.cdi_directories,
+                  .node_name = node_name,
                   .started = clock.WallNow()});
   admin::HttpServer server(*loop);
   api.AddRoutes(server);
   const std::string control =
       options.control.empty() ? base::JoinPath(root, "tenon-kubelet.sock") : options.control;
   TENON_TRY_VOID(server.ListenUnix(control));
+  StaticPods static_pods(*loop, log, *machine, pods,
+                         {.directory = options.manifest_dir, .node_name = node_name});
+  if (!options.manifest_dir.empty()) static_pods.Start();
   log.Info("kubelet ready", {{"directory", root}, {"control", control}});
   loop->Run();
   log.Info("kubelet ends, containers are left running");

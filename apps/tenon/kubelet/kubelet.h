@@ -10,17 +10,25 @@
 
 namespace tenon::kubelet {
 
+enum class RuntimeKind {
+  kRunc,
+  kCri,   ///< containerd, or another that speaks CRI.
+  kNone,  ///< Pods are admitted, containers never run.
+};
+
 /// How `tenon kubelet` runs; docs/pods.md tells them.
 struct KubeletOptions {
   std::string directory = "/run/tenon/kubelet";  ///< Its sockets, its checkpoint and its pods.
   bool take_over = false;                        ///< Use it although it is another kubelet's.
   std::string image_dir;                         ///< Where images are looked for by name.
+  std::string manifest_dir;                      ///< Of static pods; empty: there are none.
   /// Where CDI specs are looked for; a later one overrides an earlier one.
   std::vector<std::string> cdi_directories{std::begin(cdi::kDirectories),
                                            std::end(cdi::kDirectories)};
-  std::string runc = "/usr/sbin/runc";  ///< Empty: pods are admitted, containers never run.
-  std::string node_name;                ///< Empty: the machine's host name.
-  std::string control;                  ///< Empty: tenon-kubelet.sock in the directory.
+  RuntimeKind runtime = RuntimeKind::kRunc;
+  std::string runtime_path = "/usr/sbin/runc";  ///< The program, or the socket of a CRI runtime.
+  std::string node_name;                        ///< Empty: the machine's host name.
+  std::string control;                          ///< Empty: tenon-kubelet.sock in the directory.
   base::StreamLog::Format log_format = base::StreamLog::Format::kText;
   base::LogLevel log_level = base::LogLevel::kInfo;
 };

@@ -65,10 +65,11 @@ std::string EncodeRecord(const PodRecord& record) {
   out.Add("created", Value::String(base::FormatRfc3339(record.created)));
   out.Add("deleting", Value::Bool(record.deleting));
   Value& processes = out.Add("processes", Value::Object());
-  for (const auto& [container, process] : record.processes) {
+  for (const auto& [container, identity] : record.processes) {
     Value& item = processes.Add(container, Value::Object());
-    item.Add("pid", Value::Number(process.pid));
-    item.Add("startTicks", Value::Number(static_cast<int64_t>(process.start_ticks)));
+    item.Add("name", Value::String(identity.name));
+    item.Add("pid", Value::Number(identity.process.pid));
+    item.Add("startTicks", Value::Number(static_cast<int64_t>(identity.process.start_ticks)));
   }
   return ToJson(out);
 }
@@ -93,15 +94,19 @@ Result<PodRecord> DecodeRecord(std::string_view text) {
   out.created = *created;
   out.deleting = *deleting;
   for (const Value::Member& process : member("processes").members()) {
+    const Value* name = process.value.Find("name");
     const Value* pid = process.value.Find("pid");
     const Value* ticks = process.value.Find("startTicks");
     const int64_t pid_value = pid ? pid->AsInt().value_or(0) : 0;
     const int64_t ticks_value = ticks ? ticks->AsInt().value_or(-1) : -1;
-    if (pid_value < 1 || pid_value > std::numeric_limits<pid_t>::max() || ticks_value < 0) {
+    // Without a pid it is one that its runtime watches.
+    if (!name || pid_value < 0 || pid_value > std::numeric_limits<pid_t>::max() ||
+        ticks_value < 0) {
       return Error(Code::kDataLoss, "a process is wrong");
     }
-    out.processes[process.key] = {static_cast<pid_t>(pid_value),
-                                  static_cast<uint64_t>(ticks_value)};
+    out.processes[process.key] = {
+        .name = name->text(),
+        .process = {static_cast<pid_t>(pid_value), static_cast<uint64_t>(ticks_value)}};
   }
   return out;
 }

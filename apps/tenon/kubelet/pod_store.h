@@ -11,7 +11,7 @@
 #include "loop/worker.h"
 #include "pod/pod.h"
 #include "pod/status.h"
-#include "runtime/process_watch.h"
+#include "runtime/container_runtime.h"
 
 namespace tenon::kubelet {
 
@@ -21,9 +21,9 @@ struct PodRecord {
   pod::PodStatus status;
   base::WallTime created{};
   bool deleting = false;  ///< Somebody asked for its end.
-  /// Container → the first process that was ever made for it. Written before its program starts,
-  /// so a container that is not here has never run.
-  std::map<std::string, runtime::ProcessIdentity> processes;
+  /// Container → what the runtime has made of it. Written before its program starts, so that of a
+  /// container that is not here nothing runs.
+  std::map<std::string, runtime::ContainerIdentity> processes;
   bool operator==(const PodRecord&) const = default;
 };
 

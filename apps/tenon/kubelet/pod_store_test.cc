@@ -24,7 +24,8 @@ PodRecord MakeRecord(const std::string& uid, int age_seconds = 0) {
   out.status.containers.push_back({.name = "main", .image = "busybox"});
   out.created = base::FakeClock().WallNow() - std::chrono::seconds(age_seconds);
   out.deleting = true;
-  out.processes["main"] = {.pid = 42, .start_ticks = 4711};
+  out.processes["main"] = {.name = "runc://" + uid + ".main",
+                           .process = {.pid = 42, .start_ticks = 4711}};
   return out;
 }
 
@@ -125,9 +126,9 @@ TEST(PodRecordTest, WhatIsBrokenIsAnErrorAndNoRecord) {
   for (const Case& c :
        {Case{"\"kind\":\"Pod\"", "\"kind\":\"Pot\""}, Case{"\"Running\"", "\"Odd\""},
         Case{"\"deleting\":true", "\"deleting\":1"}, Case{"\"created\":", "\"made\":"},
-        Case{"\"pid\":42", "\"pid\":0"}, Case{"\"pid\":42", "\"pid\":99999999999"},
-        Case{"\"startTicks\":4711", "\"startTicks\":-1"}, Case{"\"pod\":{", "\"pot\":{"},
-        Case{"\"processes\":{", "\"process\":{"}}) {
+        Case{"\"pid\":42", "\"pid\":-1"}, Case{"\"name\":\"runc", "\"nome\":\"runc"},
+        Case{"\"pid\":42", "\"pid\":99999999999"}, Case{"\"startTicks\":4711", "\"startTicks\":-1"},
+        Case{"\"pod\":{", "\"pot\":{"}, Case{"\"processes\":{", "\"process\":{"}}) {
     std::string text = good;
     const size_t at = text.find(c.from);
     ASSERT_NE(at, std::string::npos) << c.from;

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "runtime/runc.h"
-
 namespace tenon::kubelet {
 namespace {
 
@@ -16,7 +14,7 @@ bool Succeeded(const ContainerRunner& runner) {
 }
 
 bool HasStarted(const ContainerRunner& runner) {
-  return runner.state().kind != Kind::kWaiting;
+  return runner.state().kind != Kind::kWaiting || runner.restarts() > 0;
 }
 
 std::vector<pod::ContainerStatus> NewStatuses(const std::vector<pod::Container>& containers) {
@@ -46,8 +44,8 @@ PodWorker::PodWorker(const PodEnvironment& environment, PodRecord record)
 ContainerRunner::Observer PodWorker::Observe(const std::string& container) {
   return {.changed = [this] { ScheduleAdvance(); },
           .save =
-              [this, container](const runtime::ProcessIdentity& process, PodStore::Done done) {
-                record_.processes[container] = process;
+              [this, container](const runtime::ContainerIdentity& identity, PodStore::Done done) {
+                record_.processes[container] = identity;
                 CopyStates();
                 Save(std::move(done));
               }};
@@ -145,9 +143,9 @@ void PodWorker::Recover() {
   step_ = Step::kRecovering;
   ForEach([this](ContainerRunner& runner, pod::ContainerStatus* status) {
     const auto process = record_.processes.find(runner.name());
-    runner.Recover(
-        status ? status->state : pod::ContainerState{},
-        process == record_.processes.end() ? std::nullopt : std::optional(process->second));
+    runner.Recover(status ? *status : pod::ContainerStatus{}, process == record_.processes.end()
+                                                                  ? std::nullopt
+                                                                  : std::optional(process->second));
   });
   ScheduleAdvance();
 }
@@ -199,21 +197,41 @@ void PodWorker::FinishRecovery() {
 
 /// The init containers one after the other, then all containers.
 void PodWorker::StartContainers() {
+  const auto start = [this](ContainerRunner& runner) {
+    if (runner.idle()) runner.Start();
+    if (IsToRestart(runner)) runner.Restart();
+  };
   for (const auto& runner : init_) {
     if (Succeeded(*runner)) continue;
-    if (runner->idle()) runner->Start();
-    return;
+    return start(*runner);
   }
-  for (const auto& runner : apps_) {
-    if (runner->idle()) runner->Start();
-  }
+  for (const auto& runner : apps_)
+    start(*runner);
 }
 
-/// Source: kubernetes pkg/kubelet/kubelet_pods.go, getPhase, for restartPolicy Never.
+/// Source: kubernetes pkg/kubelet/container/helpers.go, ShouldContainerBeRestarted.
+bool PodWorker::IsToRestart(const ContainerRunner& runner) const {
+  if (!runner.ended() || runner.state().kind != Kind::kTerminated) return false;
+  const bool is_init = std::any_of(init_.begin(), init_.end(),
+                                   [&runner](const auto& init) { return init.get() == &runner; });
+  switch (record_.pod.restart_policy) {
+    case pod::RestartPolicy::kNever:
+      return false;
+    case pod::RestartPolicy::kOnFailure:
+      return !Succeeded(runner);
+    case pod::RestartPolicy::kAlways:
+      return !is_init || !Succeeded(runner);
+  }
+  return false;
+}
+
+/// Source: kubernetes pkg/kubelet/kubelet_pods.go, getPhase.
 void PodWorker::UpdatePhase() {
   if (record_.status.terminal()) return;
-  const auto ended = [](const auto& runner) { return runner->ended(); };
-  const auto failed = [](const auto& runner) { return runner->ended() && !Succeeded(*runner); };
+  const auto ended = [this](const auto& runner) {
+    return runner->ended() && !IsToRestart(*runner);
+  };
+  const auto failed = [&ended](const auto& runner) { return ended(runner) && !Succeeded(*runner); };
   if (std::any_of(init_.begin(), init_.end(), failed)) {
     record_.status.phase = pod::Phase::kFailed;
   } else if (std::all_of(apps_.begin(), apps_.end(), ended)) {
@@ -228,7 +246,7 @@ void PodWorker::UpdatePhase() {
 void PodWorker::EnterTerminal() {
   step_ = Step::kTerminal;
   environment_.devices.Remove(record_.pod.uid);
-  runtime::RemoveEmptyCgroups("/tenon/" + record_.pod.uid);
+  RemoveShared([] {});
   ForEach([](ContainerRunner&, pod::ContainerStatus* status) {
     if (status) status->allocated_devices.clear();
   });
@@ -249,8 +267,23 @@ void PodWorker::Delete(base::Duration grace, Done gone) {
 
 void PodWorker::FinishDelete() {
   step_ = Step::kRemoving;
+  RemoveShared([this] { RemoveRecord(); });
+}
+
+void PodWorker::RemoveShared(Done done) {
+  if (!environment_.runtime) return done();
+  removal_ = environment_.runtime->RemovePod(record_.pod.uid, [this, done = std::move(done)](
+                                                                  const Result<void>& removed) {
+    if (!removed) {
+      environment_.log.Error("what the pod's containers shared cannot be removed",
+                             {{"pod", record_.pod.FullName()}, {"why", removed.error().message()}});
+    }
+    done();
+  });
+}
+
+void PodWorker::RemoveRecord() {
   environment_.devices.Remove(record_.pod.uid);
-  runtime::RemoveEmptyCgroups("/tenon/" + record_.pod.uid);
   environment_.store.Remove(record_.pod.uid, [this, alive = std::weak_ptr<const bool>(alive_)](
                                                  const Result<void>& removed) {
     if (alive.expired()) return;
@@ -270,7 +303,12 @@ void PodWorker::CopyStates() {
   ForEach([this](ContainerRunner& runner, pod::ContainerStatus* status) {
     if (!status) return;
     status->state = runner.state();
-    if (record_.processes.contains(runner.name())) status->container_id = "runc://" + runner.id();
+    status->last_state = runner.last_state();
+    status->restart_count = runner.restarts();
+    // What it was is no more: after a restart nobody shall look for it.
+    if (runner.between_runs()) record_.processes.erase(runner.name());
+    const auto made = record_.processes.find(runner.name());
+    if (made != record_.processes.end()) status->container_id = made->second.name;
   });
 }
 

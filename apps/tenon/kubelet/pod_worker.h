@@ -16,8 +16,9 @@ namespace tenon::kubelet {
 /// The life of one pod: admitted or refused, its init containers one after the other, its
 /// containers together, its end. Its record on disk follows each change.
 ///
-/// restartPolicy is Never: a container that has ended stays so, and a pod that has ended gives its
-/// devices back and is kept to be looked at until somebody deletes it. Thread: loop only.
+/// Containers that have ended are started again by the pod's restartPolicy, with the devices that
+/// they had. A pod that has ended gives its devices back and is kept to be looked at until somebody
+/// deletes it. Thread: loop only.
 class PodWorker final {
  public:
   using Done = std::function<void()>;
@@ -68,12 +69,17 @@ class PodWorker final {
   void UpdatePhase();
   void EnterTerminal();
   void FinishDelete();
+  void RemoveRecord();
 
   void Save(PodStore::Done done);
   void SaveIfChanged();
   void CopyStates();
   void StopAll(base::Duration grace);
   bool AllEnded() const;
+  /// Whether it has ended and, by the pod's policy, does not stay so.
+  bool IsToRestart(const ContainerRunner& runner) const;
+  /// Removes what the containers shared; `done` runs in a later turn.
+  void RemoveShared(Done done);
   ContainerRunner::Observer Observe(const std::string& container);
   void ForEach(const std::function<void(ContainerRunner&, pod::ContainerStatus*)>& visit);
 
@@ -86,6 +92,7 @@ class PodWorker final {
   Done answered_;
   std::vector<Done> gone_;
   loop::TimerHandle advance_;
+  runtime::ContainerRuntime::Call removal_;
   /// Expires with this object: answers of the device manager and the store may come later.
   const std::shared_ptr<const bool> alive_ = std::make_shared<const bool>(true);
 };

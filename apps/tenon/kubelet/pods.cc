@@ -4,7 +4,6 @@
 #include <set>
 
 #include "base/check.h"
-#include "runtime/runc.h"
 
 namespace tenon::kubelet {
 namespace {
@@ -53,11 +52,15 @@ Result<void> Pods::Load() {
 
 void Pods::RemoveOrphan(std::list<OrphanRemoval>::iterator removal) {
   Orphan& orphan = removal->orphan;
-  if (!environment_.runtime || orphan.containers.empty()) {
-    runtime::RemoveEmptyCgroups("/tenon/" + orphan.uid);
-    environment_.devices.Remove(orphan.uid);
-    environment_.store.Remove(orphan.uid, [](const Result<void>&) {});
+  const auto forget = [this, removal] {
+    environment_.devices.Remove(removal->orphan.uid);
+    environment_.store.Remove(removal->orphan.uid, [](const Result<void>&) {});
     orphans_.erase(removal);
+  };
+  if (!environment_.runtime) return forget();
+  if (orphan.containers.empty()) {
+    removal->call =
+        environment_.runtime->RemovePod(orphan.uid, [forget](const Result<void>&) { forget(); });
     return;
   }
   const std::string id = orphan.uid + "." + orphan.containers.back();

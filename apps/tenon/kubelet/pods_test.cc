@@ -7,6 +7,7 @@
 #include <fstream>
 
 #include "base/strings.h"
+#include "tenon/kubelet/crash_backoff.h"
 #include "tenon/kubelet/fakes_for_test.h"
 
 namespace tenon::kubelet {
@@ -166,15 +167,120 @@ TEST_F(PodsTest, WhatCanBeMendedIsShownAndTriedAgain) {
 }
 
 TEST_F(PodsTest, AnImageThatIsMissingIsWaitedFor) {
-  pod::Pod pod = MakePod({}, {"main"});
-  pod.containers[0].image = "later";
-  CreateAndWait(std::move(pod));
+  runtime.create_error = "no such directory";
+  runtime.create_code = Code::kNotFound;
+  CreateAndWait(MakePod({}, {"main"}));
   ASSERT_TRUE(Await([this] { return State(0).reason == "ErrImageNeverPull"; }));
-  EXPECT_THAT(State(0).message, HasSubstr("\"later\" is not present"));
+  EXPECT_EQ(
+      State(0).message,
+      "Container image \"image\" is not present with pull policy of Never: no such directory");
 
-  MakeImage("later");
+  runtime.create_error.clear();
 
   ASSERT_TRUE(Await([this] { return runtime.Runs("u.main"); }));
+}
+
+TEST_F(PodsTest, ARuntimeThatIsNotThereIsWaitedFor) {
+  runtime.create_error = "connection refused";
+  runtime.create_code = Code::kUnavailable;
+  CreateAndWait(MakePod({}, {"main"}));
+  ASSERT_TRUE(Await([this] { return State(0).reason == "CreateContainerError"; }));
+  EXPECT_EQ(State(0).message, "connection refused");
+
+  runtime.create_error.clear();
+
+  ASSERT_TRUE(Await([this] { return runtime.Runs("u.main"); }));
+}
+
+TEST_F(PodsTest, AContainerThatEndsIsStartedAgainIfItsPodSaysSo) {
+  pod::Pod pod = MakePod({}, {"main"});
+  pod.restart_policy = pod::RestartPolicy::kAlways;
+  CreateAndWait(std::move(pod));
+  ASSERT_TRUE(Await([this] { return runtime.Runs("u.main"); }));
+
+  runtime.End("u.main", 0);
+  ASSERT_TRUE(Await([this] { return Record().status.containers[0].restart_count == 1; }));
+  ASSERT_TRUE(Await([this] { return State(0).kind == Kind::kRunning; }));
+
+  const pod::ContainerStatus& status = Record().status.containers[0];
+  ASSERT_TRUE(status.last_state);
+  EXPECT_EQ(status.last_state->reason, "Completed");
+  EXPECT_EQ(Record().status.phase, Phase::kRunning);
+  EXPECT_THAT(devices.asked, ElementsAre("admit u", "prepare u main", "prepare u main"));
+  EXPECT_THAT(status.allocated_devices[0].device_ids, ElementsAre("dev-main"));
+}
+
+TEST_F(PodsTest, AfterItsSecondEndAContainerWaitsAndThePodGoesOnRunning) {
+  pod::Pod pod = MakePod({}, {"main"});
+  pod.restart_policy = pod::RestartPolicy::kOnFailure;
+  CreateAndWait(std::move(pod));
+  for (int end = 0; end < 2; ++end) {
+    ASSERT_TRUE(Await([this] { return State(0).kind == Kind::kRunning; }));
+    runtime.End("u.main", 7);
+    ASSERT_TRUE(
+        Await([this, end] { return Record().status.containers[0].restart_count == end + 1; }));
+  }
+
+  ASSERT_TRUE(Await([this] { return State(0).reason == "CrashLoopBackOff"; }));
+  EXPECT_EQ(State(0).message,
+            "back-off 10s restarting failed container=main pod=camera_default(u)");
+  EXPECT_EQ(Record().status.containers[0].last_state->exit_code, 7);
+  EXPECT_EQ(Record().status.phase, Phase::kRunning);
+
+  // Another kubelet does not know how long it has waited, and what it was is not looked for.
+  ASSERT_TRUE(Restart());
+  ASSERT_TRUE(Await([this] { return State(0).kind == Kind::kRunning; }));
+  EXPECT_EQ(Record().status.containers[0].restart_count, 2);
+  runtime.End("u.main", 0);
+  ASSERT_TRUE(AwaitPhase(Phase::kSucceeded));
+}
+
+TEST_F(PodsTest, APodCanBeDeletedWhileItsContainerWaitsToBeStartedAgain) {
+  pod::Pod pod = MakePod({}, {"main"});
+  pod.restart_policy = pod::RestartPolicy::kAlways;
+  CreateAndWait(std::move(pod));
+  for (int end = 0; end < 2; ++end) {
+    ASSERT_TRUE(Await([this] { return State(0).kind == Kind::kRunning; }));
+    runtime.End("u.main", 7);
+    ASSERT_TRUE(
+        Await([this, end] { return Record().status.containers[0].restart_count == end + 1; }));
+  }
+
+  Delete(std::chrono::seconds(30));
+
+  ASSERT_TRUE(Await([this] { return gone == 1; }));
+  EXPECT_THAT(runtime.known(), IsEmpty());
+  EXPECT_THAT(runtime.removed_pods, ElementsAre("u"));
+}
+
+TEST_F(PodsTest, AnInitContainerThatFailsIsStartedAgainUnlessThePolicyIsNever) {
+  pod::Pod pod = MakePod({"probe"}, {"main"});
+  pod.restart_policy = pod::RestartPolicy::kAlways;
+  CreateAndWait(std::move(pod));
+  ASSERT_TRUE(Await([this] { return runtime.Runs("u.probe"); }));
+
+  runtime.End("u.probe", 4);
+  ASSERT_TRUE(Await([this] { return Record().status.init_containers[0].restart_count == 1; }));
+  ASSERT_TRUE(Await([this] { return runtime.Runs("u.probe"); }));
+  EXPECT_EQ(Record().status.phase, Phase::kPending);
+  runtime.End("u.probe", 0);
+
+  ASSERT_TRUE(Await([this] { return runtime.Runs("u.main"); }));
+}
+
+TEST(CrashBackoffTest, ThePausesGrowToFiveMinutesAndARunOfTenMinutesEndsThem) {
+  CrashBackoff backoff;
+  const base::MonotonicTime start{std::chrono::hours(1)};
+  std::vector<int64_t> pauses;
+  for (int i = 0; i < 8; ++i) {
+    pauses.push_back(std::chrono::duration_cast<std::chrono::seconds>(
+                         backoff.Next(start, start + std::chrono::minutes(9)))
+                         .count());
+  }
+
+  EXPECT_THAT(pauses, ElementsAre(0, 10, 20, 40, 80, 160, 300, 300));
+  EXPECT_EQ(backoff.Next(start, start + std::chrono::minutes(11)), base::Duration::zero());
+  EXPECT_EQ(backoff.Next(start, start), CrashBackoff::kFirst);
 }
 
 TEST_F(PodsTest, AContainerThatCannotBeMadeOrStartedHasFailed) {
