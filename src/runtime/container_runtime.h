@@ -29,7 +29,7 @@ struct NewContainer {
   const pod::Container& container;
   const ContainerAllocation& allocation;
   int attempt = 0;        ///< How often it was started before.
-  std::string directory;  ///< For what the runtime needs files for; may have to be made.
+  std::string directory;  ///< For what the runtime needs files for; it is there.
   std::string log_path;   ///< File that gets its output, appended.
 };
 

@@ -178,9 +178,6 @@ Result<void> Runc::WriteBundle(const NewContainer& container) const {
   const auto config = build();
   // A device node that is not there is no image that is not there.
   if (!config) return Error(Code::kInvalidArgument, config.error().message());
-  std::error_code error;
-  std::filesystem::create_directories(container.directory, error);
-  if (error) return Error(Code::kInternal, "mkdir " + container.directory + ": " + error.message());
   return WriteText(base::JoinPath(container.directory, "config.json"),
                    ToJson(*config, /*indent=*/true));
 }

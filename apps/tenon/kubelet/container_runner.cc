@@ -1,5 +1,6 @@
 #include "tenon/kubelet/container_runner.h"
 
+#include <filesystem>
 #include <utility>
 
 namespace tenon::kubelet {
@@ -59,6 +60,12 @@ void ContainerRunner::Prepare() {
 
 void ContainerRunner::OnPrepared(const Result<ContainerAllocation>& allocation) {
   if (!allocation) return RetryLater(std::string(kConfigError), allocation.error().message());
+  // Runtimes write the container's output there; and whose record is lost is known by it.
+  const std::string directory = environment_.store.ContainerDirectory(pod_.uid, container_.name);
+  std::error_code error;
+  std::filesystem::create_directories(directory, error);
+  if (error)
+    return RetryLater(std::string(kConfigError), "mkdir " + directory + ": " + error.message());
   step_ = Step::kCreating;
   call_ = environment_.runtime->Create(
       {.id = id(),
@@ -66,7 +73,7 @@ void ContainerRunner::OnPrepared(const Result<ContainerAllocation>& allocation) 
        .container = container_,
        .allocation = *allocation,
        .attempt = restarts_,
-       .directory = environment_.store.ContainerDirectory(pod_.uid, container_.name),
+       .directory = directory,
        .log_path = environment_.store.OutputPath(pod_.uid, container_.name)},
       [this](const Result<runtime::ContainerIdentity>& identity) { OnCreated(identity); });
 }

@@ -67,8 +67,8 @@ class ContainerRunner final {
   bool running() const { return step_ == Step::kRunning; }
   /// Nothing of it is left in the runtime, and it is to be started again.
   bool between_runs() const {
-    return restarts_ > 0 && (step_ == Step::kRetrying || step_ == Step::kPreparing ||
-                             step_ == Step::kCreating);
+    return restarts_ > 0 &&
+           (step_ == Step::kRetrying || step_ == Step::kPreparing || step_ == Step::kCreating);
   }
 
  private:

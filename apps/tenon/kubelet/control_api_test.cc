@@ -157,7 +157,7 @@ TEST_F(ControlApiTest, AllThatIsWrongWithAManifestIsToldAtOnce) {
   const HttpResponse response = Post("apiVersion: v1\nkind: Pod\nspec: {volumes: []}\n");
 
   EXPECT_EQ(response.status, 400);
-  EXPECT_EQ(Json(response).Find("errors")->items().size(), 4u);
+  EXPECT_EQ(Json(response).Find("errors")->items().size(), 3u);
   EXPECT_THAT(response.body, HasSubstr("manifest:3:8: spec.volumes: is not supported"));
   EXPECT_TRUE(pods.all().empty());
 }

@@ -108,6 +108,10 @@ class FakeRuntime final : public runtime::ContainerRuntime {
   }
   Result<std::unique_ptr<runtime::ContainerWatch>> Watch(
       const runtime::ContainerIdentity& container, ExitFn exited) override {
+    // As runc: of one that has ended nothing more can be learnt.
+    for (const auto& [id, known] : containers_)
+      if (known.pid == container.process.pid && known.stopped)
+        return Error(Code::kNotFound, "it has ended");
     TENON_TRY(auto watch, runtime::ProcessWatch::Open(
                               loop_, container.process, [exited](const runtime::ProcessExit& exit) {
                                 exited({.exit_code = exit.exit_code, .signal = exit.signal});
