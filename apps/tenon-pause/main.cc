@@ -4,6 +4,7 @@
 #include <sys/wait.h>
 
 #include <csignal>
+#include <initializer_list>
 
 int main() {
   sigset_t signals;
