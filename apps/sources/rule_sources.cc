@@ -68,7 +68,7 @@ std::unique_ptr<discovery::Scanner> MakeScanner(const config::SysfsRule& rule,
 
 /// A virtual rule is a source of its own and never part of a group.
 std::unique_ptr<discovery::Scanner> MakeScanner(const config::VirtualRule&,
-                                                discovery::NodeOptions) {
+                                                const discovery::NodeOptions&) {
   return nullptr;
 }
 

@@ -11,7 +11,7 @@ int main() {
   sigemptyset(&signals);
   for (const int signal : {SIGTERM, SIGINT, SIGCHLD})
     sigaddset(&signals, signal);
-  sigprocmask(SIG_BLOCK, &signals, nullptr);
+  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   for (;;) {
     int signal = 0;
     if (sigwait(&signals, &signal) != 0) continue;
