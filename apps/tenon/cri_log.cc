@@ -27,7 +27,7 @@ std::string CriLog::Feed(std::string_view bytes) {
   std::string out;
   size_t begin = 0;
   for (size_t end; (end = rest_.find('\n', begin)) != std::string::npos; begin = end + 1)
-    out += TextOf(std::string_view(rest_).substr(begin, end - begin));
+    out += TextOf(std::string_view{rest_}.substr(begin, end - begin));
   rest_.erase(0, begin);
   return out;
 }

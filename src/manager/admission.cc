@@ -160,6 +160,12 @@ void Admission::End(Result<Outcome> result) {
                                 [done = done_, result = std::move(result)] { done(result); });
 }
 
+std::optional<std::string> Admission::Missed() const {
+  for (const std::string& resource : passed_over_)
+    if (state_.Knows(resource)) return resource;
+  return std::nullopt;
+}
+
 std::vector<HoldKey> Admission::Commit() {
   std::vector<HoldKey> added;
   for (Allocated& allocated : std::exchange(allocated_, {})) {
@@ -189,9 +195,13 @@ bool Admission::IsRunning() const {
 /// The kubelet leaves resources that it does not know to the scheduler. Without a scheduler that
 /// would start the container without its device, so here it is an error; what the kube node
 /// had once is left to the fit check, which says so better.
-Result<Admission::Step> Admission::SkipUnknown(const std::string& resource) const {
+Result<Admission::Step> Admission::SkipUnknown(const std::string& resource) {
   if (!ResourceName::Parse(resource)) return Step::kDone;  // cpu, memory and their like.
-  if (options_.compat || state_.table.WasRemoved(resource) || IsRunning()) return Step::kDone;
+  if (options_.compat || IsRunning()) return Step::kDone;
+  if (state_.table.WasRemoved(resource)) {
+    passed_over_.insert(resource);
+    return Step::kDone;
+  }
   std::vector<std::string> known;
   for (const auto& [name, row] : state_.table.rows())
     known.push_back(name);

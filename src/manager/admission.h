@@ -59,6 +59,10 @@ class Admission final {
 
   const PodRequest& pod() const { return pod_; }
 
+  /// A resource that was passed over as removed, of which there is some again: its plugin came back
+  /// while another was being asked, and the pod would start without.
+  std::optional<std::string> Missed() const;
+
   /// Commits all that was allocated; returns what was added. Requires: ended with kAllocated.
   std::vector<HoldKey> Commit();
 
@@ -84,14 +88,13 @@ class Admission final {
   void OnPreferred(Result<std::vector<std::string>> preferred);
   void OnAllocated(Result<std::optional<AllocateAnswer>> answer);
   void GoOn(Result<Step> step);
-  void NextLimit();
   void EndContainer();
   void End(Result<Outcome> result);
 
   const ContainerRequest& container() const { return pod_.containers[container_]; }
   HoldKey Key() const;
   bool IsRunning() const;
-  Result<Step> SkipUnknown(const std::string& resource) const;
+  Result<Step> SkipUnknown(const std::string& resource);
   std::vector<std::string> HeldHere(const std::string& resource) const;
 
   const DeviceState state_;
@@ -106,6 +109,7 @@ class Admission final {
   /// Resource → devices that the containers that follow may take over.
   std::map<std::string, std::set<std::string>> reusable_;
   std::vector<Allocated> allocated_;
+  std::set<std::string> passed_over_;  ///< Resources that were removed when their turn came.
   /// What the plugin is being asked about, one or the other.
   std::optional<Selection> selection_;
   std::unique_ptr<Reservation> reservation_;

@@ -73,6 +73,9 @@ void AdmissionQueue::OnAllocated(const Result<Admission::Outcome>& result) {
 }
 
 void AdmissionQueue::Commit(Waiting waiting) {
+  if (auto resource = waiting.admission->Missed())
+    return Refuse(std::move(waiting.done), "device plugin of " + *resource +
+                                               " came back only while the pod was being admitted");
   const PodRequest& pod = waiting.admission->pod();
   bool admitted_before = true;
   if (!waiting.of_container) {

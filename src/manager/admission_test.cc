@@ -296,6 +296,26 @@ TEST_F(AdmissionTest, ALostPluginDuringAllocateRefusesThePodWhenItsCallFails) {
   EXPECT_FALSE(plugin1_.connected());
 }
 
+TEST_F(AdmissionTest, APluginThatComesBackAfterItsTurnDoesNotLetThePodStartWithout) {
+  Serve(kRes1, plugin1_, {"a"});
+  plugin1_.EndStreams();
+  timers_.Advance(std::chrono::minutes(5));
+  Settle(timers_);
+  Serve(kRes2, plugin2_, {"b"});
+  plugin2_.on_allocate = Reply::kHold;
+  BeginAdmit(Pod("p", {{kRes1, 1}, {kRes2, 1}}));
+  Settle(timers_);
+
+  Serve(kRes1, plugin1_, {"a"});
+  plugin2_.Release();
+  Settle(timers_);
+
+  EXPECT_EQ(answers_["p"], Refused("device plugin of " + std::string(kRes1) +
+                                   " came back only while the pod was being admitted"));
+  plugin2_.on_allocate = Reply::kAnswer;
+  EXPECT_EQ(Admit(Pod("q", {{kRes1, 1}, {kRes2, 1}})), "admitted") << "nothing of p's is kept";
+}
+
 TEST_F(AdmissionTest, ALostPluginDuringAPreferenceCallRefusesThePod) {
   plugin1_.options.preferred_allocation_available = true;
   plugin1_.on_preferred = Reply::kHold;

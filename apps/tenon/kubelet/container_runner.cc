@@ -244,7 +244,7 @@ void ContainerRunner::Recover(const pod::ContainerStatus& status,
   AskRuntime(identity);
 }
 
-void ContainerRunner::AskRuntime(std::optional<runtime::ContainerIdentity> identity) {
+void ContainerRunner::AskRuntime(const std::optional<runtime::ContainerIdentity>& identity) {
   step_ = Step::kRecovering;
   call_ = environment_.runtime->Query(
       id(), [this, identity](Result<runtime::ContainerPresence> presence) {

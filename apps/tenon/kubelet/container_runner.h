@@ -92,7 +92,7 @@ class ContainerRunner final {
   void OnSaved(const Result<void>& result);
   void OnStarted(const Result<void>& result);
   void OnExit(const runtime::ContainerExit& exit);
-  void AskRuntime(std::optional<runtime::ContainerIdentity> identity);
+  void AskRuntime(const std::optional<runtime::ContainerIdentity>& identity);
   void OnQueried(Result<runtime::ContainerPresence> presence,
                  const std::optional<runtime::ContainerIdentity>& identity);
 
