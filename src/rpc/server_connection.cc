@@ -73,8 +73,7 @@ void ServerConnection::Drain() {
   draining_ = true;
   transport_.session().ForEachStream(
       [](Http2Stream& stream) { static_cast<IncomingCall&>(stream).Drain(); });
-  transport_.session().GoAway(kNoError);
-  transport_.Flush();
+  transport_.Drain();
 }
 
 }  // namespace tenon::rpc

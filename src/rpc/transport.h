@@ -47,6 +47,9 @@ class Transport final {
   /// so that all answers to a batch leave together. Runs none of the owner's code but OnQuiet().
   void Flush();
 
+  /// Says goodbye. The connection ends with its last stream, and if it can the peer closes it.
+  void Drain();
+
   /// Says goodbye if the socket takes it, and ends the connection: OnLost() follows.
   void Close(uint32_t http2_error, std::string reason);
 
@@ -55,6 +58,8 @@ class Transport final {
   void Receive();
   /// Returns: why the connection cannot go on, else nullopt.
   std::optional<std::string> Write();
+  /// Nothing is left to be said or heard.
+  void Finish();
   void Fail(std::string reason);
 
   loop::EventLoop& loop_;
@@ -63,9 +68,11 @@ class Transport final {
   OutputQueue output_;
   base::UniqueFd socket_;
   loop::FdWatch watch_;  // After socket_: ends before the descriptor is closed.
+  loop::TimerHandle linger_;
   loop::TimerHandle lost_;
   base::MonotonicTime idleness_since_{};  ///< From when the session counts.
   bool failed_ = false;
+  bool draining_ = false;
   bool corked_ = false;           ///< Flush() waits.
   bool awaiting_socket_ = false;  ///< The socket is full.
   bool writes_watched_ = false;   ///< And the loop will say when it is not.
