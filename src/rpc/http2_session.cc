@@ -415,6 +415,10 @@ void Http2Session::GoAway(uint32_t error) {
                         nghttp2_session_get_last_proc_stream_id(engine_->raw), error, nullptr, 0);
 }
 
+void Http2Session::AnnounceGoAway() {
+  nghttp2_submit_shutdown_notice(engine_->raw);
+}
+
 void Http2Session::NotifyWritten(int32_t stream) {
   if (auto entry = streams_.find(stream); entry != streams_.end())
     entry->second->OnMessageWritten();

@@ -125,6 +125,10 @@ class Http2Session final {
   void Reset(Http2Stream& stream, uint32_t error);
   /// Takes no more streams from the peer and says so.
   void GoAway(uint32_t error);
+  /// Says that the end is near. Streams that cross the message are still taken: once GoAway() is
+  /// said nghttp2 forgets them at once, and then takes their end for an error of the peer's, which
+  /// ends the connection with all that is open on it.
+  void AnnounceGoAway();
 
   void NotifyWritten(int32_t stream);
   size_t stream_count() const { return streams_.size(); }

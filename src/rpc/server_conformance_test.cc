@@ -354,5 +354,26 @@ TEST_F(ServerFramesTest, AClientsGoAwayLeavesItsCallsAlone) {
   EXPECT_TRUE(IsCutOff());
 }
 
+// RFC 9113 §6.8: a client may open a stream, and give it up, before it sees the GOAWAY.
+TEST_F(ServerFramesTest, ACallThatCrossesTheGoAwayOfADrainHarmsNoOther) {
+  peer = Connect();
+  peer->Send(RawPeer::Preface() + RawPeer::Call(1, kHold, "x"));
+  ASSERT_TRUE(Await([&] { return !held.empty(); }));
+  bool drained = false;
+  server->Drain(std::chrono::seconds(20), [&] { drained = true; });
+  peer->Send(RawPeer::Call(3, kEcho, "crosses") +
+             Frame{RawPeer::kReset, 0, 3, Frame::Number(8)}.bytes() +
+             RawPeer::Call(5, kEcho, "crosses, too") + Ping());
+  ASSERT_TRUE(Await([&] { return peer->Find(RawPeer::kPing) != nullptr; }));
+  EXPECT_EQ("14 the server is shutting down", EndOf(5));
+  EXPECT_FALSE(drained);
+
+  held[0]->Reply("last words");
+
+  EXPECT_EQ("0 ", EndOf(1));
+  EXPECT_TRUE(Await([&] { return drained && peer->closed(); }));
+  EXPECT_EQ(0, echoed);
+}
+
 }  // namespace
 }  // namespace tenon::rpc

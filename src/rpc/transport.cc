@@ -18,8 +18,6 @@ constexpr int kReadsPerTurn = 16;
 constexpr size_t kOutputBytes = size_t{64} << 10;
 /// What carries nothing may come at the rate of the session's limits for this long.
 constexpr base::Duration kIdlenessInterval = std::chrono::seconds(10);
-/// How long a drained connection that has nothing more to say waits for the peer to close first.
-constexpr base::Duration kLinger = std::chrono::seconds(1);
 
 }  // namespace
 
@@ -64,22 +62,11 @@ void Transport::Flush() {
   std::optional<std::string> reason = Write();
   corked_ = false;
   if (reason) return Fail(*std::move(reason));
-  if (session_.finished() && output_.empty()) return Finish();
+  if (draining_ && session_.stream_count() == 0 && output_.empty())
+    return Close(kNoError, "drained");
+  if (session_.finished() && output_.empty())
+    return Fail(session_.complaint().empty() ? "EOF" : session_.complaint());
   if (session_.stream_count() == 0 && output_.empty()) owner_.OnQuiet();
-}
-
-void Transport::Drain() {
-  draining_ = true;
-  session_.GoAway(kNoError);
-  Flush();
-}
-
-void Transport::Finish() {
-  if (!session_.complaint().empty()) return Fail(session_.complaint());
-  if (!draining_) return Fail("EOF");
-  // A client that is told an answer and the end of the connection at once may report the end alone
-  // (grpc++ 1.51 does). It knows that it is to go, so it closes once it has read the answer.
-  if (!linger_.pending()) linger_ = loop_.timers().After(kLinger, [this] { Fail("EOF"); });
 }
 
 std::optional<std::string> Transport::Write() {
@@ -97,6 +84,12 @@ std::optional<std::string> Transport::Write() {
   return std::nullopt;
 }
 
+void Transport::Drain() {
+  draining_ = true;
+  session_.AnnounceGoAway();
+  Flush();
+}
+
 void Transport::Close(uint32_t http2_error, std::string reason) {
   if (failed_) return;
   if (socket_.valid()) {
@@ -109,7 +102,6 @@ void Transport::Close(uint32_t http2_error, std::string reason) {
 void Transport::Fail(std::string reason) {
   if (std::exchange(failed_, true)) return;
   watch_.Cancel();
-  linger_.Cancel();
   socket_.Reset();
   lost_ = loop_.timers().After(base::Duration::zero(),
                                [this, why = std::move(reason)] { owner_.OnLost(why); });

@@ -47,7 +47,7 @@ class Transport final {
   /// so that all answers to a batch leave together. Runs none of the owner's code but OnQuiet().
   void Flush();
 
-  /// Says goodbye. The connection ends with its last stream, and if it can the peer closes it.
+  /// Says that the connection ends with its last stream, and lets it.
   void Drain();
 
   /// Says goodbye if the socket takes it, and ends the connection: OnLost() follows.
@@ -58,8 +58,6 @@ class Transport final {
   void Receive();
   /// Returns: why the connection cannot go on, else nullopt.
   std::optional<std::string> Write();
-  /// Nothing is left to be said or heard.
-  void Finish();
   void Fail(std::string reason);
 
   loop::EventLoop& loop_;
@@ -68,7 +66,6 @@ class Transport final {
   OutputQueue output_;
   base::UniqueFd socket_;
   loop::FdWatch watch_;  // After socket_: ends before the descriptor is closed.
-  loop::TimerHandle linger_;
   loop::TimerHandle lost_;
   base::MonotonicTime idleness_since_{};  ///< From when the session counts.
   bool failed_ = false;
