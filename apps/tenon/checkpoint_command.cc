@@ -27,7 +27,7 @@ int Run(const CheckpointOptions& options) {
   if (!text) return Fail(text.error());
   const std::string name = options.file == "-" ? "standard input" : options.file;
   auto file = checkpoint::Inspect(*text, name);
-  if (!file) return Fail(file.error());
+  if (!file) return Fail(Error(file.error()).Wrap("this is no checkpoint of a kubelet"));
   const CheckpointReport report = ExamineCheckpoint(*file);
   if (options.output == OutputFormat::kJson) {
     Print(ToJsonText(ToValue(report)));

@@ -117,8 +117,12 @@ Result<KubeletResources> AskKubeletResources(const std::string& socket) {
   TENON_TRY(const auto loop, loop::EventLoop::Create(clock));
   const auto channel = rpc::Channel::Connect(*loop, socket, {.connect_timeout = kDeadline});
   KubeletResources out;
-  TENON_TRY(const std::string list, Ask(*loop, *channel, wire::kPodResourcesList));
-  TENON_TRY(const auto pods, wire::DecodePodResources(list));
+  auto list = Ask(*loop, *channel, wire::kPodResourcesList);
+  if (!list)
+    return Error(list.error().code(),
+                 list.error().message() +
+                     "; is a kubelet running? --kubelet-dir names the directory of another one");
+  TENON_TRY(const auto pods, wire::DecodePodResources(*list));
   AddHolders(pods, out);
   auto allocatable = Ask(*loop, *channel, wire::kGetAllocatableResources);
   if (!allocatable && allocatable.error().code() == Code::kUnimplemented) {

@@ -22,6 +22,7 @@ constexpr base::Duration kWaitForSandbox = std::chrono::milliseconds(50);
 /// Until a container that was told to end is killed: we do that ourselves when it is time.
 constexpr std::chrono::hours kNever(24);
 
+constexpr const char* kContainerdSocket = "/run/containerd/containerd.sock";
 constexpr const char* kUidLabel = "io.kubernetes.pod.uid";
 constexpr const char* kContainerLabel = "io.kubernetes.container.name";
 
@@ -297,11 +298,15 @@ Result<std::unique_ptr<CriRuntime>> CriRuntime::Connect(loop::EventLoop& loop, h
       runtime->client_.Call(cri::kVersion, cri::EncodeVersionRequest(), std::chrono::seconds(10),
                             [&answer](Result<std::string> result) { answer = std::move(result); });
   loop.RunUntil([&answer] { return answer.has_value(); }, kDeadline);
-  const std::string what = "no CRI runtime at " + runtime->options_.socket + ": ";
-  if (!answer) return Error(Code::kFailedPrecondition, what + "no answer");
-  if (!*answer) return Error(Code::kFailedPrecondition, what + answer->error().message());
+  auto nobody = [&socket = runtime->options_.socket](const std::string& why) {
+    return Error(Code::kFailedPrecondition,
+                 "no CRI runtime at " + socket + ": " + why +
+                     "; start it, or name its socket (containerd: " + kContainerdSocket + ")");
+  };
+  if (!answer) return nobody("no answer");
+  if (!*answer) return nobody(answer->error().message());
   auto version = cri::DecodeVersion(**answer);
-  if (!version) return Error(Code::kFailedPrecondition, what + version.error().message());
+  if (!version) return nobody(version.error().message());
   runtime->name_ = version->name;
   runtime->knows_cdi_ = KnowsCdi(*version);
   return runtime;
