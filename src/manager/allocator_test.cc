@@ -5,6 +5,7 @@
 
 #include <map>
 
+#include "manager/fakes_for_test.h"
 #include "manager/reservation.h"
 
 namespace tenon::manager {
@@ -18,12 +19,7 @@ constexpr char kResource[] = "domain2.com/resource2";
 class SelectionTest : public testing::Test {
  protected:
   void List(const std::vector<std::string>& healthy, const std::vector<std::string>& ill = {}) {
-    std::vector<api::ListedDevice> list;
-    for (const std::string& id : healthy)
-      list.push_back({.id = id, .health = "Healthy"});
-    for (const std::string& id : ill)
-      list.push_back({.id = id, .health = "Unhealthy"});
-    table_.SetList(kResource, list);
+    table_.SetList(kResource, ListedDevices(healthy, ill));
   }
   void ListAligned(const std::map<std::string, std::vector<int64_t>>& numa_nodes) {
     std::vector<api::ListedDevice> list;

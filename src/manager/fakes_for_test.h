@@ -264,11 +264,17 @@ class FakeCheckpointFile final : public CheckpointFile {
   std::deque<loop::TimerHandle> ends_;
 };
 
-inline std::vector<api::ListedDevice> HealthyDevices(const std::vector<std::string>& ids) {
+inline std::vector<api::ListedDevice> ListedDevices(const std::vector<std::string>& healthy,
+                                                    const std::vector<std::string>& ill) {
   std::vector<api::ListedDevice> devices;
-  for (const std::string& id : ids)
+  for (const std::string& id : healthy)
     devices.push_back({.id = id, .health = std::string(api::kHealthy)});
+  for (const std::string& id : ill)
+    devices.push_back({.id = id, .health = "Unhealthy"});
   return devices;
+}
+inline std::vector<api::ListedDevice> HealthyDevices(const std::vector<std::string>& ids) {
+  return ListedDevices(ids, {});
 }
 
 }  // namespace tenon::manager

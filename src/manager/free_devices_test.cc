@@ -5,6 +5,8 @@
 
 #include <random>
 
+#include "manager/fakes_for_test.h"
+
 namespace tenon::manager {
 namespace {
 
@@ -16,12 +18,7 @@ constexpr char kResource[] = "vendor.com/gpu";
 class FreeDevicesTest : public testing::Test {
  protected:
   void List(const std::vector<std::string>& healthy, const std::vector<std::string>& ill = {}) {
-    std::vector<api::ListedDevice> list;
-    for (const std::string& id : healthy)
-      list.push_back({.id = id, .health = "Healthy"});
-    for (const std::string& id : ill)
-      list.push_back({.id = id, .health = "Unhealthy"});
-    table_.SetList(kResource, list);
+    table_.SetList(kResource, ListedDevices(healthy, ill));
   }
   void Take(const std::string& id) {
     ++in_use_[id];

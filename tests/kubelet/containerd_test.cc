@@ -46,13 +46,7 @@ struct ContainerdTest : KubeletProcessTest {
 
   void TearDown() override {
     if (kubelet) {
-      if (!kubelet->running()) StartKubelet();
-      const Value list = GetJson("/api/v1/pods");
-      std::vector<std::string> uids;
-      for (const Value& pod : list.Find("items")->items()) {
-        uids.push_back(TextAt(pod, {"metadata", "uid"}));
-        EXPECT_EQ(Delete(TextAt(pod, {"metadata", "name"})), 200);
-      }
+      const std::vector<std::string> uids = DeleteAllPods();
       EXPECT_EQ(Ctr({"-n", "k8s.io", "containers", "list", "-q"}), "");
       for (const std::string& uid : uids)
         EXPECT_FALSE(std::filesystem::exists("/sys/fs/cgroup/devices/tenon/" + uid));

@@ -68,6 +68,17 @@ struct KubeletProcessTest : ::testing::Test {
     ASSERT_TRUE(Await([this] { return Get("/healthz").status == 200 || !kubelet->running(); }));
     ASSERT_TRUE(kubelet->running()) << kubelet->output();
   }
+  /// Starts the kubelet first if it is not there. Returns: the uids that the pods had.
+  std::vector<std::string> DeleteAllPods() {
+    if (!kubelet->running()) StartKubelet();
+    const Value list = GetJson("/api/v1/pods");
+    std::vector<std::string> uids;
+    for (const Value& pod : list.Find("items")->items()) {
+      uids.push_back(TextAt(pod, {"metadata", "uid"}));
+      EXPECT_EQ(Delete(TextAt(pod, {"metadata", "name"})), 200);
+    }
+    return uids;
+  }
   void KillKubelet() {
     kubelet->Signal(SIGKILL);
     EXPECT_EQ(kubelet->WaitForExit().signal, SIGKILL);

@@ -108,13 +108,7 @@ struct ContainerTest : KubeletProcessTest {
   }
   void TearDown() override {
     if (!kubelet) return;
-    if (!kubelet->running()) StartKubelet();
-    const Value list = GetJson("/api/v1/pods");
-    std::vector<std::string> uids;
-    for (const Value& pod : list.Find("items")->items()) {
-      uids.push_back(TextAt(pod, {"metadata", "uid"}));
-      EXPECT_EQ(Delete(TextAt(pod, {"metadata", "name"})), 200);
-    }
+    const std::vector<std::string> uids = DeleteAllPods();
     kubelet->Signal(SIGTERM);
     EXPECT_EQ(kubelet->WaitForExit().code, 0) << kubelet->output();
     ExpectNothingLeft(uids);
