@@ -14,6 +14,7 @@ TEST_F(CliTest, EveryCommandExplainsItself) {
                                              {"check"},
                                              {"checkpoint"},
                                              {"discover"},
+                                             {"import"},
                                              {"status"},
                                              {"kubelet"},
                                              {"node"},
