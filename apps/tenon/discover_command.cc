@@ -119,11 +119,11 @@ Value Discover(host::Host& machine, const DiscoverOptions& options,
     sources[i]->Start([&found](discovery::Snapshot snapshot) { found = std::move(snapshot); });
     Value devices = Value::Array();
     Value left_out = skipped.Take();
-    for (const discovery::FoundDevice& device : found) {
-      if (ids.insert(device.id.value).second) {
-        devices.Append(ToValue(device));
+    for (const discovery::FoundDevicePtr& device : found) {
+      if (ids.insert(device->id.value).second) {
+        devices.Append(ToValue(*device));
       } else {
-        left_out.Append(Skip(device.id.value));
+        left_out.Append(Skip(device->id.value));
       }
     }
     Value& item = rules.Append(Value::Object());

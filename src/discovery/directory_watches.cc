@@ -12,8 +12,8 @@ bool DirectoryWatches::IsWatched(const std::string& directory, const host::FileS
 
 Result<void> DirectoryWatches::Watch(const std::string& directory, const host::FileStat& file) {
   TENON_TRY(auto watch, files_->Watch(host_.HostPath(directory),
-                                      [this, directory](const std::string&, bool gone) {
-                                        OnEvent(directory, gone);
+                                      [this, directory](const std::string& name, bool gone) {
+                                        OnEvent(directory, name, gone);
                                       }));
   watched_.insert_or_assign(directory, Watched{file.device, file.inode, std::move(watch)});
   return {};
@@ -41,9 +41,9 @@ bool DirectoryWatches::Follow(const std::set<std::string>& directories) {
   return look_again;
 }
 
-void DirectoryWatches::OnEvent(const std::string& directory, bool gone) {
+void DirectoryWatches::OnEvent(const std::string& directory, const std::string& name, bool gone) {
   if (gone) watched_.erase(directory);
-  changed_();
+  changed_(directory, gone ? "" : name);
 }
 
 }  // namespace tenon::discovery

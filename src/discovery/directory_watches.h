@@ -17,10 +17,12 @@ namespace tenon::discovery {
 /// Thread: loop only.
 class DirectoryWatches final {
  public:
-  /// `files` may be null: then nothing is watched. `changed` runs for each event; it must not
-  /// destroy this.
-  DirectoryWatches(host::Host& host, host::FileWatch* files, base::Log& log,
-                   std::function<void()> changed)
+  /// Something happened to `name` in `directory`, a real path. An empty name: to anything, maybe
+  /// to the directory itself. Must not destroy the watches.
+  using ChangedFn = std::function<void(const std::string& directory, const std::string& name)>;
+
+  /// `files` may be null: then nothing is watched.
+  DirectoryWatches(host::Host& host, host::FileWatch* files, base::Log& log, ChangedFn changed)
       : host_(host), files_(files), log_(log), changed_(std::move(changed)) {}
   DirectoryWatches(const DirectoryWatches&) = delete;
   DirectoryWatches& operator=(const DirectoryWatches&) = delete;
@@ -42,12 +44,12 @@ class DirectoryWatches final {
 
   bool IsWatched(const std::string& directory, const host::FileStat& file) const;
   Result<void> Watch(const std::string& directory, const host::FileStat& file);
-  void OnEvent(const std::string& directory, bool gone);
+  void OnEvent(const std::string& directory, const std::string& name, bool gone);
 
   host::Host& host_;
   host::FileWatch* const files_;
   base::Log& log_;
-  const std::function<void()> changed_;
+  const ChangedFn changed_;
   std::map<std::string, Watched> watched_;
   bool complete_ = true;
 };

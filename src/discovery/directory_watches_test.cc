@@ -22,8 +22,11 @@ struct DirectoryWatchesTest : ::testing::Test {
   std::unique_ptr<host::Host> host = *host::PosixHost::Open(tree.root());
   host::FakeFileWatch files;
   base::RecordingLog log;
-  int events = 0;
-  DirectoryWatches watches{*host, &files, log, [this] { ++events; }};
+  std::vector<std::string> events;  // "directory name".
+  DirectoryWatches watches{*host, &files, log,
+                           [this](const std::string& directory, const std::string& name) {
+                             events.push_back(directory + " " + name);
+                           }};
 };
 
 TEST_F(DirectoryWatchesTest, FollowsADirectoryOnceAndTellsOfItsEvents) {
@@ -32,7 +35,7 @@ TEST_F(DirectoryWatchesTest, FollowsADirectoryOnceAndTellsOfItsEvents) {
 
   files.Fire(tree.Real("/dev/a"), "x");
 
-  EXPECT_EQ(1, events);
+  EXPECT_THAT(events, ElementsAre("/dev/a x"));
   EXPECT_TRUE(watches.complete());
   EXPECT_THAT(files.paths(), ElementsAre(tree.Real("/dev/a"), tree.Real("/dev/b")));
 }
@@ -48,9 +51,9 @@ TEST_F(DirectoryWatchesTest, LeavesWhatIsNoLongerOnTheWay) {
 TEST_F(DirectoryWatchesTest, ADirectoryThatIsGoneIsWatchedAnewWhenItIsBack) {
   watches.Follow({"/dev/a"});
 
-  files.Fire(tree.Real("/dev/a"), "", true);
+  files.Fire(tree.Real("/dev/a"), "a", true);
 
-  EXPECT_EQ(1, events);
+  EXPECT_THAT(events, ElementsAre("/dev/a "));
   EXPECT_THAT(files.paths(), IsEmpty());
   EXPECT_TRUE(watches.Follow({"/dev/a"}));
 }
@@ -84,7 +87,7 @@ TEST_F(DirectoryWatchesTest, WatchesThatCannotBeMadeAreLoggedOnceAndMakeItIncomp
 }
 
 TEST_F(DirectoryWatchesTest, WithoutInotifyNothingIsWatched) {
-  DirectoryWatches none(*host, nullptr, log, [] {});
+  DirectoryWatches none(*host, nullptr, log, nullptr);
 
   EXPECT_FALSE(none.Follow({"/dev/a"}));
   EXPECT_FALSE(none.complete());

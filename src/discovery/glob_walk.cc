@@ -37,6 +37,7 @@ Result<std::vector<std::string>> Walk::List(const std::string& directory) {
   TENON_TRY(host::FileStat file, host_.StatLink(real_path));
   if (file.kind != host::FileKind::kDirectory) return base::ErrnoError("list", directory, ENOTDIR);
   matches_.directories.insert(real_path);
+  matches_.listed.insert(real_path);
   return host_.List(real_path);
 }
 

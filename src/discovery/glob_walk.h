@@ -15,6 +15,7 @@ namespace tenon::discovery {
 struct GlobMatches {
   std::vector<std::string> paths;     ///< In natural order; that something is there is not said.
   std::set<std::string> directories;  ///< Real paths of all that were passed or listed.
+  std::set<std::string> listed;       ///< Those of them that were listed.
   std::map<std::string, std::string> unreadable;  ///< Directories and why they were not listed.
 };
 

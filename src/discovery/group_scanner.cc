@@ -54,7 +54,7 @@ Scan GroupScanner::Look(host::Host& host) {
     for (size_t m = 0; m < members_.size(); ++m) {
       const size_t at = n / members_[m].limit;
       if (at < parts[m].size()) {
-        const FoundDevice& part = parts[m][at];
+        const FoundDevice& part = *parts[m][at];
         if (members_[m].optional && part.health == Health::kUnhealthy) continue;
         AddPart(device, part, members_[m].optional ? nullptr : &ids);
       }
@@ -64,7 +64,7 @@ Scan GroupScanner::Look(host::Host& host) {
     if (device.health == Health::kUnhealthy) device.paths.clear();
     CheckContainerPaths(device);
     if (seen.insert(device.id).second)
-      scan.devices.push_back(std::move(device));
+      scan.Add(std::move(device));
     else
       scan.skipped.emplace(device.id.value,
                            Skipped{base::LogLevel::kWarning,

@@ -1,6 +1,8 @@
 #include "discovery/holding.h"
 
 #include <algorithm>
+#include <memory>
+#include <utility>
 
 #include "base/strings.h"
 #include "discovery/resolve.h"
@@ -12,49 +14,83 @@ std::string Joined(const std::set<std::string>& ids) {
   return base::Join({ids.begin(), ids.end()}, ", ");
 }
 
+bool MayBeHeld(const FoundPath& path) {
+  return !path.mount && !path.shared;
+}
+
 bool HasNumberOf(const FoundDevice& device, const std::set<std::string>& numbers) {
   return std::ranges::any_of(device.paths, [&](const FoundPath& path) {
-    return !path.mount && !path.shared && numbers.contains(DeviceNumber(path));
+    return MayBeHeld(path) && numbers.contains(DeviceNumber(path));
   });
 }
 
 }  // namespace
 
-bool MarkIfHeldOtherwise(const std::string& resource, const std::vector<Holding>& holdings,
-                         FoundDevice& device) {
-  if (device.health == Health::kUnhealthy || device.paths.empty()) return false;
-  for (const Holding& holding : holdings) {
-    if (!HasNumberOf(device, holding.numbers)) continue;
-    if (holding.resource == resource && holding.ids.contains(device.id.value)) continue;
-    device.health = Health::kUnhealthy;
-    device.reason = "held by " + holding.holder + " as " + Joined(holding.ids);
-    if (holding.resource != resource) device.reason += " of " + holding.resource;
-    return true;
+const FoundDevice* FindById(const Snapshot& sorted, std::string_view id) {
+  auto found = std::ranges::lower_bound(
+      sorted, id, {}, [](const FoundDevicePtr& d) -> std::string_view { return d->id.value; });
+  return found != sorted.end() && (*found)->id.value == id ? found->get() : nullptr;
+}
+
+bool Holdings::Set(std::vector<Holding> all) {
+  if (all == all_) return false;
+  all_ = std::move(all);
+  Index();
+  return true;
+}
+
+void Holdings::Add(Holding holding) {
+  std::erase_if(all_, [&](const Holding& other) {
+    return other.resource == holding.resource && other.ids == holding.ids;
+  });
+  all_.push_back(std::move(holding));
+  Index();
+}
+
+void Holdings::Index() {
+  by_number_.clear();
+  for (size_t i = 0; i < all_.size(); ++i)
+    for (const std::string& number : all_[i].numbers)
+      by_number_[number].push_back(i);
+}
+
+bool Holdings::MarkIfHeldOtherwise(const std::string& resource, FoundDevicePtr& device) const {
+  if (by_number_.empty() || device->health == Health::kUnhealthy) return false;
+  for (const FoundPath& path : device->paths) {
+    if (!MayBeHeld(path)) continue;
+    auto held = by_number_.find(DeviceNumber(path));
+    if (held == by_number_.end()) continue;
+    for (size_t at : held->second) {
+      const Holding& holding = all_[at];
+      if (holding.resource == resource && holding.ids.contains(device->id.value)) continue;
+      FoundDevice marked = *device;
+      marked.health = Health::kUnhealthy;
+      marked.reason = "held by " + holding.holder + " as " + Joined(holding.ids);
+      if (holding.resource != resource) marked.reason += " of " + holding.resource;
+      device = std::make_shared<const FoundDevice>(std::move(marked));
+      return true;
+    }
   }
   return false;
 }
 
-std::vector<FoundDevice> VanishedWhileHeld(const std::string& resource,
-                                           const std::vector<Holding>& holdings,
-                                           const std::vector<FoundDevice>& found) {
-  std::vector<FoundDevice> vanished;
-  std::set<std::string> present;
-  for (const Holding& holding : holdings) {
+Snapshot Holdings::VanishedWhileHeld(const std::string& resource, const Snapshot& found) const {
+  Snapshot vanished;
+  std::set<std::string> told;
+  for (const Holding& holding : all_) {
     if (holding.resource != resource) continue;
-    if (present.empty())
-      for (const FoundDevice& device : found)
-        present.insert(device.id.value);
     for (const std::string& id : holding.ids) {
-      if (present.contains(id)) continue;
+      if (FindById(found, id) != nullptr || told.contains(id)) continue;
       // Found under another id it is not gone.
-      if (std::ranges::any_of(found, [&](const FoundDevice& device) {
-            return !holding.ids.contains(device.id.value) && HasNumberOf(device, holding.numbers);
+      if (std::ranges::any_of(found, [&](const FoundDevicePtr& device) {
+            return !holding.ids.contains(device->id.value) && HasNumberOf(*device, holding.numbers);
           }))
         continue;
-      present.insert(id);
-      vanished.push_back({.id = {id},
-                          .health = Health::kUnhealthy,
-                          .reason = "vanished while held by " + holding.holder});
+      told.insert(id);
+      vanished.push_back(std::make_shared<const FoundDevice>(
+          FoundDevice{.id = {id},
+                      .health = Health::kUnhealthy,
+                      .reason = "vanished while held by " + holding.holder}));
     }
   }
   return vanished;

@@ -1,7 +1,10 @@
 #pragma once
 
+#include <cstddef>
 #include <set>
 #include <string>
+#include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "discovery/source.h"
@@ -17,15 +20,32 @@ struct Holding {
   bool operator==(const Holding&) const = default;
 };
 
-/// Makes `device` unhealthy if a container has one of its device nodes under another id: the
-/// kubelet, which counts ids, would give it away a second time. Returns: whether it did.
-bool MarkIfHeldOtherwise(const std::string& resource, const std::vector<Holding>& holdings,
-                         FoundDevice& device);
+/// Who holds what, and what that means for what is offered. Thread: loop only.
+class Holdings final {
+ public:
+  /// Returns: whether they are others than before.
+  bool Set(std::vector<Holding> all);
+  /// Replaces what is known of the same devices.
+  void Add(Holding holding);
 
-/// The devices of a resource that containers hold and that are not among `found`, as
-/// unhealthy ones; but not those whose device nodes are found under another id.
-std::vector<FoundDevice> VanishedWhileHeld(const std::string& resource,
-                                           const std::vector<Holding>& holdings,
-                                           const std::vector<FoundDevice>& found);
+  /// Makes `device` an unhealthy one if a container has one of its device nodes under another id:
+  /// the kubelet, which counts ids, would give it away a second time. Returns: whether it did.
+  bool MarkIfHeldOtherwise(const std::string& resource, FoundDevicePtr& device) const;
+
+  /// The devices of a resource that containers hold and that are not among `found`, as unhealthy
+  /// ones; but not those whose device nodes are found under another id. Requires: `found` is
+  /// sorted by id.
+  Snapshot VanishedWhileHeld(const std::string& resource, const Snapshot& found) const;
+
+ private:
+  void Index();
+
+  std::vector<Holding> all_;
+  /// For each number of a device node those of all_ that have it.
+  std::unordered_map<std::string, std::vector<size_t>> by_number_;
+};
+
+/// The device with this id, or null. Requires: `sorted` is sorted by id.
+const FoundDevice* FindById(const Snapshot& sorted, std::string_view id);
 
 }  // namespace tenon::discovery

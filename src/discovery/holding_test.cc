@@ -8,51 +8,58 @@ namespace {
 
 using ::testing::IsEmpty;
 
-FoundDevice WithNode(const std::string& id, unsigned minor) {
+FoundDevicePtr WithNode(const std::string& id, unsigned minor, bool shared = false) {
   FoundDevice device{.id = {id}};
-  device.paths.push_back({.major = 188, .minor = minor});
-  return device;
+  device.paths.push_back({.major = 188, .minor = minor, .shared = shared});
+  return std::make_shared<const FoundDevice>(std::move(device));
 }
 
-const Holding kHolding{"r", {"old"}, {"c 188:0"}, "pod default/x"};
+struct HoldingsTest : ::testing::Test {
+  void SetUp() override {
+    EXPECT_TRUE(holdings.Set({kHolding, {"r", {"old"}, {}, "somebody who does not count"}}));
+  }
+  /// The device as it is offered then.
+  FoundDevicePtr Marked(const std::string& resource, FoundDevicePtr device) {
+    const bool marked = holdings.MarkIfHeldOtherwise(resource, device);
+    EXPECT_EQ(marked, device->health == Health::kUnhealthy);
+    return device;
+  }
+  const Holding kHolding{"r", {"old"}, {"c 188:0"}, "pod default/x"};
+  Holdings holdings;
+};
 
-TEST(Holding, ADeviceThatIsHeldUnderAnotherIdIsUnhealthyAndSaysByWhom) {
-  FoundDevice device = WithNode("new", 0);
-
-  EXPECT_TRUE(MarkIfHeldOtherwise("r", {kHolding}, device));
-
-  EXPECT_EQ(Health::kUnhealthy, device.health);
-  EXPECT_EQ("held by pod default/x as old", device.reason);
+TEST_F(HoldingsTest, ADeviceThatIsHeldUnderAnotherIdIsUnhealthyAndSaysByWhom) {
+  EXPECT_EQ("held by pod default/x as old", Marked("r", WithNode("new", 0))->reason);
 }
 
-TEST(Holding, AnotherResourceIsNamed) {
-  FoundDevice device = WithNode("old", 0);
-
-  EXPECT_TRUE(MarkIfHeldOtherwise("s", {kHolding}, device));
-
-  EXPECT_EQ("held by pod default/x as old of r", device.reason);
+TEST_F(HoldingsTest, AnotherResourceIsNamed) {
+  EXPECT_EQ("held by pod default/x as old of r", Marked("s", WithNode("old", 0))->reason);
 }
 
-TEST(Holding, ADeviceThatIsHeldUnderItsOwnIdAndOneThatIsFreeStayHealthy) {
-  FoundDevice held = WithNode("old", 0);
-  FoundDevice free = WithNode("new", 1);
-  FoundDevice shared = WithNode("new", 0);
-  shared.paths[0].shared = true;
-
-  EXPECT_FALSE(MarkIfHeldOtherwise("r", {kHolding}, held));
-  EXPECT_FALSE(MarkIfHeldOtherwise("r", {kHolding}, free));
-  EXPECT_FALSE(MarkIfHeldOtherwise("r", {kHolding}, shared));
+TEST_F(HoldingsTest, ADeviceThatIsHeldUnderItsOwnIdAndOneThatIsFreeStayHealthy) {
+  EXPECT_EQ(Health::kHealthy, Marked("r", WithNode("old", 0))->health);
+  EXPECT_EQ(Health::kHealthy, Marked("r", WithNode("new", 1))->health);
+  EXPECT_EQ(Health::kHealthy, Marked("r", WithNode("new", 0, true))->health);
 }
 
-TEST(Holding, AHeldDeviceThatIsGoneIsUnhealthyUnlessItIsFoundUnderAnotherId) {
-  auto gone = VanishedWhileHeld("r", {kHolding, kHolding}, {WithNode("other", 1)});
+TEST_F(HoldingsTest, AHeldDeviceThatIsGoneIsUnhealthyUnlessItIsFoundUnderAnotherId) {
+  Snapshot gone = holdings.VanishedWhileHeld("r", {WithNode("other", 1)});
   ASSERT_EQ(1U, gone.size());
-  EXPECT_EQ("old", gone[0].id.value);
-  EXPECT_EQ("vanished while held by pod default/x", gone[0].reason);
+  EXPECT_EQ("old", gone[0]->id.value);
+  EXPECT_EQ("vanished while held by pod default/x", gone[0]->reason);
 
-  EXPECT_THAT(VanishedWhileHeld("r", {kHolding}, {WithNode("old", 7)}), IsEmpty());
-  EXPECT_THAT(VanishedWhileHeld("r", {kHolding}, {WithNode("new", 0)}), IsEmpty());
-  EXPECT_THAT(VanishedWhileHeld("s", {kHolding}, {}), IsEmpty());
+  EXPECT_THAT(holdings.VanishedWhileHeld("r", {WithNode("old", 7)}), IsEmpty());
+  EXPECT_THAT(holdings.VanishedWhileHeld("s", {}), IsEmpty());
+  ASSERT_TRUE(holdings.Set({kHolding}));
+  EXPECT_THAT(holdings.VanishedWhileHeld("r", {WithNode("new", 0)}), IsEmpty());
+}
+
+TEST_F(HoldingsTest, WhatIsHandedOutAgainReplacesWhatWasKnownOfIt) {
+  holdings.Add({"r", {"old"}, {"c 188:5"}, "pod default/y"});
+
+  EXPECT_EQ(Health::kHealthy, Marked("r", WithNode("new", 0))->health);
+  EXPECT_EQ("held by pod default/y as old", Marked("r", WithNode("new", 5))->reason);
+  EXPECT_FALSE(holdings.Set({{"r", {"old"}, {"c 188:5"}, "pod default/y"}}));
 }
 
 }  // namespace

@@ -43,8 +43,8 @@ TEST(DeviceIds, OfVirtualDevicesAreThoseOfEveryRelease) {
   VirtualSource source({.count = 11});
   source.Start([&](Snapshot snapshot) { devices = std::move(snapshot); });
 
-  EXPECT_EQ("v-0", devices[0].id.value);
-  EXPECT_EQ("v-10", devices[10].id.value);
+  EXPECT_EQ("v-0", devices[0]->id.value);
+  EXPECT_EQ("v-10", devices[10]->id.value);
 }
 
 }  // namespace

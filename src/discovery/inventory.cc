@@ -1,6 +1,8 @@
 #include "discovery/inventory.h"
 
 #include <algorithm>
+#include <iterator>
+#include <unordered_set>
 #include <utility>
 
 #include "base/strings.h"
@@ -9,14 +11,42 @@
 namespace tenon::discovery {
 namespace {
 
-const FoundDevice* FindById(const std::vector<FoundDevice>& sorted, std::string_view id) {
-  auto found = std::ranges::lower_bound(
-      sorted, id, {}, [](const FoundDevice& d) -> std::string_view { return d.id.value; });
-  return found != sorted.end() && found->id.value == id ? &*found : nullptr;
-}
-
 std::string HealthText(const Device& device) {
   return device.healthy() ? "healthy" : "unhealthy: " + device.reason;
+}
+
+const DeviceId& IdOf(const FoundDevicePtr& device) {
+  return device->id;
+}
+
+/// Where the device with this id is in `sorted`, or the next one. Requires: not before `from`.
+size_t Seek(const Snapshot& sorted, size_t from, const DeviceId& id) {
+  while (from < sorted.size() && sorted[from]->id < id)
+    ++from;
+  return from;
+}
+
+/// What is published of `found`, given what was found last and what was published of that.
+std::vector<Device> Publish(const Snapshot& found, const Snapshot& last_found,
+                            const std::vector<Device>& last, base::WallTime now) {
+  std::vector<Device> devices;
+  devices.reserve(found.size());
+  size_t at = 0;
+  for (const FoundDevicePtr& one : found) {
+    at = Seek(last_found, at, one->id);
+    const bool is_known = at < last.size() && last[at].id == one->id;
+    if (is_known && last_found[at] == one) {
+      devices.push_back(last[at]);
+      continue;
+    }
+    const bool same_health = is_known && last[at].health == one->health;
+    devices.push_back({.id = one->id,
+                       .health = one->health,
+                       .reason = one->reason,
+                       .since = same_health ? last[at].since : now,
+                       .numa_nodes = one->numa_nodes});
+  }
+  return devices;
 }
 
 }  // namespace
@@ -55,16 +85,7 @@ void Inventory::UpdateAll() {
 }
 
 void Inventory::SetHoldings(std::vector<Holding> holdings) {
-  if (holdings == holdings_) return;
-  holdings_ = std::move(holdings);
-  UpdateAll();
-}
-
-void Inventory::AddHolding(Holding holding) {
-  std::erase_if(holdings_, [&](const Holding& other) {
-    return other.resource == holding.resource && other.ids == holding.ids;
-  });
-  holdings_.push_back(std::move(holding));
+  if (holdings_.Set(std::move(holdings))) UpdateAll();
 }
 
 void Inventory::Rescan() {
@@ -104,58 +125,50 @@ void Inventory::OnReport(const std::string& name, size_t source, Snapshot snapsh
 }
 
 bool Inventory::Update(const std::string& name, Resource& resource, NodeClaims& claims) {
-  std::vector<FoundDevice> found = Merge(name, resource, claims);
+  Snapshot found = Merge(name, resource, claims);
   if (!std::ranges::all_of(resource.snapshots, &std::optional<Snapshot>::has_value)) return false;
-  std::vector<Device> devices;
-  base::WallTime now = clock_.WallNow();
-  for (const FoundDevice& one : found) {
-    const Device* before =
-        resource.devices ? FindDevice(resource.devices->devices, one.id.value) : nullptr;
-    bool same_health = before != nullptr && before->health == one.health;
-    devices.push_back({.id = one.id,
-                       .health = one.health,
-                       .reason = one.reason,
-                       .since = same_health ? before->since : now,
-                       .numa_nodes = one.numa_nodes});
-  }
+  if (resource.devices && found == resource.found) return false;
+  const std::vector<Device> none;
+  const std::vector<Device>& last = resource.devices ? resource.devices->devices : none;
+  std::vector<Device> devices = Publish(found, resource.found, last, clock_.WallNow());
   Record(name, resource, found, devices);
   resource.found = std::move(found);
-  if (resource.devices && resource.devices->devices == devices) return false;
+  if (resource.devices && last == devices) return false;
   uint64_t revision = resource.devices ? resource.devices->revision + 1 : 1;
   resource.devices = std::make_shared<const DeviceSet>(DeviceSet{revision, std::move(devices)});
   return true;
 }
 
-std::vector<FoundDevice> Inventory::Merge(const std::string& name, Resource& resource,
-                                          NodeClaims& claims) {
-  std::vector<FoundDevice> merged;
-  std::set<std::string> ids;
+Snapshot Inventory::Merge(const std::string& name, Resource& resource, NodeClaims& claims) {
+  Snapshot merged;
+  std::unordered_set<std::string_view> ids;
   std::set<std::string> clashes;
   for (const auto& snapshot : resource.snapshots) {
     if (!snapshot) continue;
-    for (const FoundDevice& device : *snapshot) {
-      if (ids.insert(device.id.value).second) {
+    for (const FoundDevicePtr& device : *snapshot) {
+      if (ids.insert(device->id.value).second) {
         merged.push_back(device);
-        holdings_matter_ |= MarkIfHeldOtherwise(name, holdings_, merged.back());
+        holdings_matter_ |= holdings_.MarkIfHeldOtherwise(name, merged.back());
         claims.Claim(name, merged.back());
         continue;
       }
-      if (clashes.insert(device.id.value).second && !resource.clashes.contains(device.id.value))
+      if (clashes.insert(device->id.value).second && !resource.clashes.contains(device->id.value))
         log_.Warning("two rules offer one device, the first wins",
-                     {{"resource", name}, {"device", device.id.value}});
+                     {{"resource", name}, {"device", device->id.value}});
     }
   }
   resource.clashes = std::move(clashes);
-  for (FoundDevice& vanished : VanishedWhileHeld(name, holdings_, merged)) {
-    holdings_matter_ = true;
-    merged.push_back(std::move(vanished));
-  }
-  std::ranges::sort(merged, {}, &FoundDevice::id);
+  std::ranges::sort(merged, {}, IdOf);
+  Snapshot vanished = holdings_.VanishedWhileHeld(name, merged);
+  if (vanished.empty()) return merged;
+  holdings_matter_ = true;
+  std::ranges::move(vanished, std::back_inserter(merged));
+  std::ranges::sort(merged, {}, IdOf);
   return merged;
 }
 
-void Inventory::Record(const std::string& name, const Resource& resource,
-                       const std::vector<FoundDevice>& found, const std::vector<Device>& devices) {
+void Inventory::Record(const std::string& name, const Resource& resource, const Snapshot& found,
+                       const std::vector<Device>& devices) {
   if (!resource.devices) {
     Tell(name, "", "devices found: " + std::to_string(found.size()));
     for (const Device& device : devices)
@@ -171,11 +184,14 @@ void Inventory::Record(const std::string& name, const Resource& resource,
   }
   for (const Device& device : diff.health_changed)
     Tell(name, device.id.value, HealthText(device));
-  for (const FoundDevice& is : found) {
-    const FoundDevice* was = FindById(resource.found, is.id.value);
-    if (was == nullptr || was->device_number == is.device_number) continue;
-    if (was->device_number.empty() || is.device_number.empty()) continue;
-    Tell(name, is.id.value, "renumbered from " + was->device_number + " to " + is.device_number);
+  size_t at = 0;
+  for (const FoundDevicePtr& is : found) {
+    at = Seek(resource.found, at, is->id);
+    if (at == resource.found.size()) break;
+    const FoundDevicePtr& was = resource.found[at];
+    if (was == is || was->id != is->id || was->device_number == is->device_number) continue;
+    if (was->device_number.empty() || is->device_number.empty()) continue;
+    Tell(name, is->id.value, "renumbered from " + was->device_number + " to " + is->device_number);
   }
 }
 

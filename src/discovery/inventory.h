@@ -7,6 +7,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/clock.h"
@@ -51,7 +52,7 @@ class Inventory final {
   /// this by its callbacks.
   void SetHoldings(std::vector<Holding> holdings);
   /// Adds what has just been handed out, which changes nothing about what is offered.
-  void AddHolding(Holding holding);
+  void AddHolding(Holding holding) { holdings_.Add(std::move(holding)); }
   /// Whether a device is unhealthy because of them: then it matters when they end.
   bool holdings_matter() const { return holdings_matter_; }
   /// Has all sources look now.
@@ -66,8 +67,8 @@ class Inventory final {
   struct Resource {
     std::vector<std::unique_ptr<Source>> sources;
     std::vector<std::optional<Snapshot>> snapshots;  // One for each source.
-    std::vector<FoundDevice> found;                  // Merged, sorted by id.
-    DeviceSetPtr devices;                            // The same, as it is published.
+    Snapshot found;                                  // Merged, sorted by id.
+    DeviceSetPtr devices;                            // The same, one by one, as it is published.
     std::set<std::string> clashes;                   // Ids that were logged as offered twice.
   };
 
@@ -77,9 +78,9 @@ class Inventory final {
   void UpdateAll();
   /// Returns: whether there is a next revision.
   bool Update(const std::string& name, Resource& resource, NodeClaims& claims);
-  std::vector<FoundDevice> Merge(const std::string& name, Resource& resource, NodeClaims& claims);
-  void Record(const std::string& name, const Resource& resource,
-              const std::vector<FoundDevice>& found, const std::vector<Device>& devices);
+  Snapshot Merge(const std::string& name, Resource& resource, NodeClaims& claims);
+  void Record(const std::string& name, const Resource& resource, const Snapshot& found,
+              const std::vector<Device>& devices);
   void Tell(const std::string& name, const std::string& device, const std::string& text);
   std::vector<std::string> ResourceNames() const;
 
@@ -89,7 +90,7 @@ class Inventory final {
   const ChangedFn changed_;
   std::map<std::string, Resource, std::less<>> resources_;
   std::vector<std::string> order_;
-  std::vector<Holding> holdings_;
+  Holdings holdings_;
   bool holdings_matter_ = false;
   bool replacing_ = false;  // Reports are kept and told of in the end.
   // A callback may destroy this object; gone with it.

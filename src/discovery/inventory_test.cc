@@ -33,11 +33,14 @@ class FakeSource final : public Source {
   ReportFn report_;
 };
 
-FoundDevice Healthy(const std::string& id, const std::string& number = "") {
-  return {.id = {id}, .device_number = number};
+FoundDevicePtr Shared(FoundDevice device) {
+  return std::make_shared<const FoundDevice>(std::move(device));
 }
-FoundDevice Unhealthy(const std::string& id, const std::string& reason) {
-  return {.id = {id}, .health = Health::kUnhealthy, .reason = reason};
+FoundDevicePtr Healthy(const std::string& id, const std::string& number = "") {
+  return Shared({.id = {id}, .device_number = number});
+}
+FoundDevicePtr Unhealthy(const std::string& id, const std::string& reason) {
+  return Shared({.id = {id}, .health = Health::kUnhealthy, .reason = reason});
 }
 
 struct InventoryTest : ::testing::Test {
@@ -109,6 +112,26 @@ TEST_F(InventoryTest, TheSameSnapshotAgainChangesNothing) {
 
   EXPECT_EQ(before, inventory->devices("r"));
   EXPECT_THAT(changes, ElementsAre("r 1"));
+}
+
+TEST_F(InventoryTest, DevicesThatStayTheSameObjectsKeepTheirSinceWhileOthersComeAndGo) {
+  const FoundDevicePtr b = Healthy("b", "c 1:3");
+  const FoundDevicePtr d = Unhealthy("d", "cold");
+  inventory->Replace(Sources("r", {Snapshot{Healthy("a"), b, Healthy("c"), d}}));
+  const base::WallTime start = clock.WallNow();
+
+  clock.Advance(seconds(1));
+  source->Report({Healthy("aa"), b, d, Healthy("e")});
+
+  EXPECT_THAT(Ids("r"), ElementsAre("aa", "b", "d", "e"));
+  std::vector<base::WallTime> since;
+  for (const Device& device : inventory->devices("r")->devices)
+    since.push_back(device.since);
+  EXPECT_THAT(since, ElementsAre(start + seconds(1), start, start, start + seconds(1)));
+  EXPECT_EQ("cold", inventory->devices("r")->devices[2].reason);
+  source->Report({b, d});
+  source->Report({b, d});
+  EXPECT_THAT(changes, ElementsAre("r 1", "r 2", "r 3"));
 }
 
 TEST_F(InventoryTest, SinceIsWhenTheHealthChangedAndNotItsReason) {
@@ -255,10 +278,10 @@ TEST_F(InventoryTest, ACallbackMayDestroyTheInventory) {
 }
 
 /// A device of one device node.
-FoundDevice WithNode(const std::string& id, unsigned minor, bool shared = false) {
-  FoundDevice device = Healthy(id);
+FoundDevicePtr WithNode(const std::string& id, unsigned minor, bool shared = false) {
+  FoundDevice device{.id = {id}};
   device.paths.push_back({.real_path = "/dev/x", .major = 188, .minor = minor, .shared = shared});
-  return device;
+  return Shared(std::move(device));
 }
 
 struct ExclusivityTest : InventoryTest {

@@ -3,8 +3,6 @@
 #include <map>
 #include <utility>
 
-#include "discovery/resolve.h"
-
 namespace tenon::discovery {
 
 std::vector<std::string> ContainerPaths(const NodeOptions& options, const std::string& host_path) {
@@ -17,19 +15,22 @@ std::vector<std::string> ContainerPaths(const NodeOptions& options, const std::s
 
 Result<void> AddFile(host::Host& host, const std::string& host_path, const NodeOptions& options,
                      FoundDevice& device, std::set<std::string>& directories) {
-  const FileWanted wanted = options.mount ? FileWanted::kMount : FileWanted::kDeviceNode;
-  TENON_TRY(FoundPath found, LookUp(host, host_path, options.trust, directories, wanted));
+  TENON_TRY(FoundPath found, LookUp(host, host_path, options.trust, directories, options.wanted()));
+  AddFound(std::move(found), options, device);
+  return {};
+}
+
+void AddFound(FoundPath found, const NodeOptions& options, FoundDevice& device) {
   found.permissions = options.permissions;
   found.mount = options.mount;
   found.read_only = options.read_only;
   found.shared = options.shared;
   found.unsafe = options.trust.unsafe;
   if (device.device_number.empty() && !options.mount) device.device_number = DeviceNumber(found);
-  for (std::string& path : ContainerPaths(options, host_path)) {
+  for (std::string& path : ContainerPaths(options, found.host_path)) {
     device.paths.push_back(found);
     device.paths.back().container_path = std::move(path);
   }
-  return {};
 }
 
 void MakeUnhealthy(FoundDevice& device, std::string reason) {

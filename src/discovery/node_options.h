@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "discovery/resolve.h"
 #include "discovery/source.h"
 #include "discovery/trust.h"
 #include "host/host.h"
@@ -21,10 +22,15 @@ struct NodeOptions {
   bool read_only = false;  ///< With `mount`.
   bool shared = false;     ///< May belong to other devices and resources, too.
   Trust trust;
+
+  FileWanted wanted() const { return mount ? FileWanted::kMount : FileWanted::kDeviceNode; }
 };
 
 /// Where the file at `host_path` goes in the container; at least one path.
 std::vector<std::string> ContainerPaths(const NodeOptions& options, const std::string& host_path);
+
+/// Adds a file to `device`, once for each path in the container.
+void AddFound(FoundPath found, const NodeOptions& options, FoundDevice& device);
 
 /// Looks up a file and adds it to `device`, once for each path in the container. Errors: see
 /// LookUp().

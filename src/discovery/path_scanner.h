@@ -1,8 +1,12 @@
 #pragma once
 
+#include <map>
+#include <optional>
+#include <set>
 #include <string>
 
 #include "base/glob.h"
+#include "base/strings.h"
 #include "discovery/node_options.h"
 #include "discovery/scanner.h"
 
@@ -29,15 +33,36 @@ class PathScanner final : public Scanner {
   explicit PathScanner(PathOptions options) : options_(std::move(options)) {}
 
   Scan Look(host::Host& host) override;
+  /// Looks only at what has changed where all matches are in one directory.
+  Scan LookAgain(host::Host& host, const ChangedNames& changed) override;
 
  private:
-  void LookAtLiteral(host::Host& host, Scan& scan) const;
-  void LookAtMatches(host::Host& host, Scan& scan) const;
+  /// What a path turned out to be that the pattern matches.
+  struct Match {
+    FoundDevicePtr device;           ///< Null if it is not offered.
+    std::optional<Skipped> skipped;  ///< Why not.
+    bool is_link = true;             ///< Changes elsewhere may concern it.
+  };
+  struct NaturalOrder {
+    bool operator()(const std::string& a, const std::string& b) const {
+      return base::NaturalLess(a, b);
+    }
+  };
+
+  Scan LookAtLiteral(host::Host& host) const;
+  Scan LookAtMatches(host::Host& host);
+  void LookAtMatch(host::Host& host, const std::string& path);
+  Scan Offer() const;
   FoundDevice LookAtDirectory(host::Host& host, const std::string& path, Scan& scan) const;
   void AddNodesBelow(host::Host& host, const std::string& path, int depth, FoundDevice& device,
                      Scan& scan) const;
 
   const PathOptions options_;
+  // Of a pattern, as they were at the last look.
+  std::map<std::string, Match, NaturalOrder> matches_;
+  std::set<std::string> directories_;
+  std::map<std::string, std::string> unreadable_;
+  std::string listed_;  // The real path of the directory that all matches are in; or empty.
 };
 
 }  // namespace tenon::discovery

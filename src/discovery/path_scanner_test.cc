@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <random>
 
 #include "discovery/scanning_source.h"
 #include "host/fake_file_watch.h"
@@ -24,9 +25,9 @@ using ::testing::IsEmpty;
 /// "id", "id container_path" where it differs, "id: why it is unhealthy".
 std::vector<std::string> Texts(const Snapshot& devices) {
   std::vector<std::string> texts;
-  for (const FoundDevice& device : devices) {
-    std::string text = device.id.value;
-    if (device.health == Health::kUnhealthy) text += ": " + device.reason;
+  for (const FoundDevicePtr& device : devices) {
+    std::string text = device->id.value;
+    if (device->health == Health::kUnhealthy) text += ": " + device->reason;
     texts.push_back(std::move(text));
   }
   return texts;
@@ -58,8 +59,14 @@ struct PathScannerTest : ::testing::Test {
     source = MakeSource({*host, &files, timers, log}, options);
     source->Start([this](Snapshot snapshot) { reports.push_back(std::move(snapshot)); });
   }
-  void Fire(const std::string& directory) { files.Fire(tree.Real(directory), "x"); }
-  /// An event, and the scan that follows it.
+  void Fire(const std::string& directory) { files.Fire(tree.Real(directory), ""); }
+  /// What inotify tells of a name, and the scan that follows it.
+  std::vector<std::string> After(const std::string& directory, const std::string& name) {
+    files.Fire(tree.Real(directory), name);
+    timers.Advance(milliseconds(50));
+    return Texts(reports.back());
+  }
+  /// An event of no name, and the scan that follows it.
   std::vector<std::string> After(const std::string& directory) {
     Fire(directory);
     timers.Advance(milliseconds(50));
@@ -85,7 +92,7 @@ TEST_F(PathScannerTest, ALiteralPathIsOneDevice) {
   Start("/dev/null");
 
   ASSERT_THAT(Now(), ElementsAre("null"));
-  const FoundDevice& device = reports.back().front();
+  const FoundDevice& device = *reports.back().front();
   EXPECT_EQ("c 1:3", device.device_number);
   EXPECT_EQ((FoundPath{.host_path = "/dev/null",
                        .real_path = "/dev/null",
@@ -103,7 +110,7 @@ TEST_F(PathScannerTest, TheContainerPathIsAFileOrADirectoryThatKeepsTheName) {
     PathOptions options = Options("/dev/link");
     if (!wanted.empty()) options.nodes.container_paths = {wanted};
     Start(options);
-    return reports.back().front().paths.front().container_path;
+    return reports.back().front()->paths.front().container_path;
   };
 
   EXPECT_EQ("/dev/link", container_path(""));
@@ -116,7 +123,7 @@ TEST_F(PathScannerTest, AliasesAreTheSameDeviceNodeUnderSeveralNames) {
   options.nodes.container_paths = {"/dev/modem", "/dev/old/"};
   Start(options);
 
-  const FoundDevice& device = reports.back().front();
+  const FoundDevice& device = *reports.back().front();
   ASSERT_EQ(2U, device.paths.size());
   EXPECT_EQ("/dev/modem", device.paths[0].container_path);
   EXPECT_EQ("/dev/old/null", device.paths[1].container_path);
@@ -135,7 +142,7 @@ TEST_F(PathScannerTest, ALiteralDirectoryIsOneDeviceOfAllDeviceNodesBelowIt) {
 
   ASSERT_THAT(Now(), ElementsAre("snd"));
   std::vector<std::string> paths;
-  for (const FoundPath& path : reports.back().front().paths)
+  for (const FoundPath& path : reports.back().front()->paths)
     paths.push_back(path.container_path);
   EXPECT_THAT(paths, ElementsAre("/dev/sound/by-path/x", "/dev/sound/pcm2", "/dev/sound/pcm10"));
   EXPECT_THAT(Watched(), ElementsAre("/", "/dev", "/dev/snd", "/dev/snd/by-path"));
@@ -164,7 +171,7 @@ TEST_F(PathScannerTest, AMountTakesAnythingButADeviceNode) {
 
   EXPECT_THAT(texts("/dev/plain"), ElementsAre("plain"));
   EXPECT_THAT(texts("/dev/shm"), ElementsAre("shm"));
-  EXPECT_TRUE(reports.back().front().paths.front().read_only);
+  EXPECT_TRUE(reports.back().front()->paths.front().read_only);
   EXPECT_THAT(texts("/dev/null"), ElementsAre(HasSubstr("a mount does not give access to")));
 }
 
@@ -247,13 +254,13 @@ TEST_F(PathScannerTest, AnUnsafeRuleOffersMemory) {
 TEST_F(PathScannerTest, ALinkThatIsSwappedKeepsItsIdAndChangesItsNumber) {
   tree.Link("/dev/x", "null");
   Start("/dev/x");
-  EXPECT_EQ("c 1:3", reports.back().front().device_number);
+  EXPECT_EQ("c 1:3", reports.back().front()->device_number);
 
   Relink("/dev/x", "zero");
 
   EXPECT_THAT(After("/dev"), ElementsAre("x"));
-  EXPECT_EQ("c 1:5", reports.back().front().device_number);
-  EXPECT_EQ("/dev/zero", reports.back().front().paths.front().real_path);
+  EXPECT_EQ("c 1:5", reports.back().front()->device_number);
+  EXPECT_EQ("/dev/zero", reports.back().front()->paths.front().real_path);
 }
 
 // spec/generic-devices.md §5, input 5.
@@ -267,7 +274,7 @@ TEST_F(PathScannerTest, ADeviceNodeThatIsMadeAnewBehindALinkIsSeen) {
   EXPECT_THAT(After("/dev/target"), ElementsAre("links_2Fx: is a symlink that leads nowhere"));
   Node("/dev/target/node", 5);
   EXPECT_THAT(After("/dev/target"), ElementsAre("links_2Fx"));
-  EXPECT_EQ("c 1:5", reports.back().front().device_number);
+  EXPECT_EQ("c 1:5", reports.back().front()->device_number);
 }
 
 // spec/generic-devices.md §5, input 5.
@@ -296,7 +303,7 @@ TEST_F(PathScannerTest, OfAFamilyOfSymlinksThoseThatLeadToDeviceNodesAreOffered)
   Start("/dev/serial/by-id/*");
 
   EXPECT_THAT(Now(), ElementsAre("serial_2Fby-id_2Fabsolute", "serial_2Fby-id_2Fchain"));
-  const FoundPath& chain = reports.back().back().paths.front();
+  const FoundPath& chain = reports.back().back()->paths.front();
   EXPECT_EQ("/dev/zero", chain.real_path);
   EXPECT_EQ("/dev/serial/by-id/chain", chain.container_path);
   EXPECT_THAT(Watched(),
@@ -326,7 +333,7 @@ TEST_F(PathScannerTest, ALinkInALinkedDirectoryIsOffered) {
   Start("/dev/link/x");
 
   ASSERT_THAT(Now(), ElementsAre("link_2Fx"));
-  EXPECT_EQ("/dev/null", reports.back().front().paths.front().real_path);
+  EXPECT_EQ("/dev/null", reports.back().front()->paths.front().real_path);
   EXPECT_THAT(Watched(), ElementsAre("/", "/dev", "/dev/real"));
 }
 
@@ -464,8 +471,83 @@ TEST_F(PathScannerTest, FiveHundredDeviceNodesKeepTheirIdsOverRescans) {
 
   ASSERT_EQ(500U, reports.back().size());
   EXPECT_EQ(reports.front(), reports.back());
-  EXPECT_EQ("bus_2F2", reports.back()[2].id.value);
+  EXPECT_EQ("bus_2F2", reports.back()[2]->id.value);
   EXPECT_THAT(Watched(), ElementsAre("/", "/dev", "/dev/bus"));
+}
+
+TEST_F(PathScannerTest, ANameThatChangesIsLookedAtAndTheOthersAreLeftAlone) {
+  Node("/dev/tty1", 3);
+  Node("/dev/tty2", 5);
+  Start("/dev/tty*");
+
+  Node("/dev/tty10", 7);
+  EXPECT_THAT(After("/dev", "tty10"), ElementsAre("tty1", "tty2", "tty10"));
+  EXPECT_EQ(reports.front()[1], reports.back()[1]) << "the same object";
+  tree.Remove("/dev/tty1");
+  Node("/dev/unasked", 8);
+  EXPECT_THAT(After("/dev", "unasked"), ElementsAre("tty1", "tty2", "tty10"))
+      << "nobody told of it";
+  EXPECT_THAT(After("/dev", "tty1"), ElementsAre("tty2", "tty10"));
+  tree.Remove("/dev/tty2");
+  Node("/dev/tty2", 9);
+  EXPECT_THAT(After("/dev", "tty2"), ElementsAre("tty2", "tty10"));
+  EXPECT_EQ("c 1:9", reports.back()[0]->device_number);
+  tree.Remove("/dev/tty10");
+  EXPECT_THAT(After("/dev", ""), ElementsAre("tty2")) << "anything may have changed";
+}
+
+TEST_F(PathScannerTest, ANameThatChangesIsSeenThroughTheLinksThatLeadToIt) {
+  Node("/dev/ttyS0", 3);
+  tree.Link("/dev/tty-modem", "ttyS0");
+  tree.Link("/dev/tty-alias", "serial/by-id/x");
+  tree.Link("/dev/serial/by-id/x", "../../zero");
+  Start("/dev/tty-*");
+  EXPECT_THAT(Now(), ElementsAre("tty-alias", "tty-modem"));
+
+  tree.Remove("/dev/ttyS0");
+  EXPECT_THAT(After("/dev", "ttyS0"), ElementsAre("tty-alias"));
+  Node("/dev/ttyS0", 8);
+  EXPECT_THAT(After("/dev", "ttyS0"), ElementsAre("tty-alias", "tty-modem"));
+  Relink("/dev/serial/by-id/x", "../../full");
+  EXPECT_THAT(After("/dev/serial/by-id", "x"), ElementsAre("tty-alias", "tty-modem"));
+  EXPECT_EQ("c 1:7", reports.back()[0]->device_number);
+  tree.Remove("/dev/serial/by-id/x");
+  EXPECT_THAT(After("/dev/serial/by-id", "x"), ElementsAre("tty-modem"));
+}
+
+TEST_F(PathScannerTest, WhatIsToldNameByNameEndsAsALookAtEverythingDoes) {
+  Start("/dev/d[0-9]*");
+  std::mt19937 random(20261130);
+  auto any = [&random](unsigned count) { return static_cast<unsigned>(random() % count); };
+  for (int round = 0; round < 300; ++round) {
+    for (unsigned changes = any(4) + 1; changes > 0; --changes) {
+      const std::string name = "d" + std::to_string(any(12));
+      tree.Remove("/dev/" + name);
+      switch (any(5)) {
+        case 0:
+          Node("/dev/" + name, any(4) + 1);
+          break;
+        case 1:
+          tree.Link("/dev/" + name, "d" + std::to_string(any(12)));
+          break;
+        case 2:
+          tree.File("/dev/" + name, "");
+          break;
+        case 3:
+          tree.Directory("/dev/" + name);
+          break;
+        default:
+          break;
+      }
+      files.Fire(tree.Real("/dev"), name);
+    }
+    timers.Advance(milliseconds(50));
+    PathScanner fresh(Options("/dev/d[0-9]*"));
+    const Scan whole = fresh.Look(*host);
+    ASSERT_EQ(Texts(whole.devices), Now()) << "round " << round;
+    for (size_t i = 0; i < whole.devices.size(); ++i)
+      ASSERT_EQ(*whole.devices[i], *reports.back()[i]) << "round " << round;
+  }
 }
 
 TEST_F(PathScannerTest, MayBeDestroyedInItsReport) {

@@ -60,7 +60,7 @@ Scan PciScanner::Look(host::Host& host) {
     } else {
       FoundDevice device{.id = MakeDeviceId(function.address)};
       MakeUnhealthy(device, "is in no IOMMU group; VFIO needs an IOMMU that is switched on");
-      scan.devices.push_back(std::move(device));
+      scan.Add(std::move(device));
     }
   }
   for (const auto& [group, matched] : groups)
@@ -124,7 +124,7 @@ void PciScanner::AddFunction(host::Host& host, const Function& function, Scan& s
   }
   if (device.health == Health::kUnhealthy) device.paths.clear();
   CheckContainerPaths(device);
-  scan.devices.push_back(std::move(device));
+  scan.Add(std::move(device));
 }
 
 void PciScanner::AddGroup(host::Host& host, const std::string& group,
@@ -152,7 +152,7 @@ void PciScanner::AddGroup(host::Host& host, const std::string& group,
   }
   if (device.health == Health::kUnhealthy) device.paths.clear();
   CheckContainerPaths(device);
-  scan.devices.push_back(std::move(device));
+  scan.Add(std::move(device));
 }
 
 }  // namespace tenon::discovery

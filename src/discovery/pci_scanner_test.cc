@@ -54,8 +54,8 @@ TEST_F(PciScannerTest, WithoutDeviceNodesADeviceIsItsAddress) {
   Scan scan = Look({.any_of = {{.vendor = "15b3"}}});
 
   EXPECT_THAT(Texts(scan.devices), ElementsAre("0000:03:00.0"));
-  EXPECT_THAT(scan.devices[0].numa_nodes, ElementsAre(1));
-  EXPECT_THAT(scan.devices[0].env_lists,
+  EXPECT_THAT(scan.devices[0]->numa_nodes, ElementsAre(1));
+  EXPECT_THAT(scan.devices[0]->env_lists,
               ElementsAre(Pair("PCIDEVICE", "0000:03:00.0"), Pair("PCI_RESOURCE", "0000:03:00.0")));
 }
 
@@ -102,9 +102,9 @@ TEST_F(PciScannerTest, AVfioDeviceIsItsGroupAndTheContainerOfAll) {
   Scan scan = Look({.any_of = {{.vendor = "15b3"}}, .vfio = true});
 
   EXPECT_THAT(Texts(scan.devices), ElementsAre("0000:03:00.1 /dev/vfio/12 /dev/vfio/vfio"));
-  EXPECT_FALSE(scan.devices[0].paths[0].shared);
-  EXPECT_TRUE(scan.devices[0].paths[1].shared);
-  EXPECT_EQ("c 243:12", scan.devices[0].device_number);
+  EXPECT_FALSE(scan.devices[0]->paths[0].shared);
+  EXPECT_TRUE(scan.devices[0]->paths[1].shared);
+  EXPECT_EQ("c 243:12", scan.devices[0]->device_number);
 }
 
 TEST_F(PciScannerTest, HalfAnIommuGroupIsRefusedAndAWholeOneIsOneDevice) {
@@ -118,7 +118,7 @@ TEST_F(PciScannerTest, HalfAnIommuGroupIsRefusedAndAWholeOneIsOneDevice) {
                           "does not match; a group is given as a whole"));
   Scan whole = Look({.any_of = {{.vendor = "10de"}}, .vfio = true});
   EXPECT_THAT(Texts(whole.devices), ElementsAre("0000:01:00.0 /dev/vfio/7 /dev/vfio/vfio"));
-  EXPECT_EQ("0000:01:00.0,0000:01:00.1", whole.devices[0].env_lists["PCIDEVICE"]);
+  EXPECT_EQ("0000:01:00.0,0000:01:00.1", whole.devices[0]->env_lists.at("PCIDEVICE"));
 }
 
 TEST_F(PciScannerTest, AFunctionThatIsNotBoundToVfioOrInNoGroupIsUnhealthy) {

@@ -29,22 +29,27 @@ Result<FoundPath> LookUp(host::Host& host, const std::string& path, const Trust&
   auto file = host.StatLink(*real_path);
   if (!file && IsMissing(file.error())) return WhyMissing(host, path);
   if (!file) return std::move(file).error();
-  if (wanted == FileWanted::kMount && file->is_device_node()) {
+  return Examine(path, *std::move(real_path), *file, trust, wanted);
+}
+
+Result<FoundPath> Examine(const std::string& path, std::string real_path,
+                          const host::FileStat& file, const Trust& trust, FileWanted wanted) {
+  if (wanted == FileWanted::kMount && file.is_device_node()) {
     return Error(Code::kFailedPrecondition,
-                 "is " + std::string(host::FileKindName(file->kind)) +
+                 "is " + std::string(host::FileKindName(file.kind)) +
                      ", which a mount does not give access to; leave out \"type: mount\"");
   }
-  if (wanted == FileWanted::kDeviceNode && !file->is_device_node()) {
+  if (wanted == FileWanted::kDeviceNode && !file.is_device_node()) {
     return Error(Code::kFailedPrecondition,
-                 "is " + std::string(host::FileKindName(file->kind)) + ", not a device node");
+                 "is " + std::string(host::FileKindName(file.kind)) + ", not a device node");
   }
-  TENON_TRY_VOID(trust.Check(*real_path, *file));
+  TENON_TRY_VOID(trust.Check(real_path, file));
   FoundPath found;
   found.host_path = path;
-  found.real_path = *std::move(real_path);
-  found.kind = file->kind;
-  found.major = file->major;
-  found.minor = file->minor;
+  found.real_path = std::move(real_path);
+  found.kind = file.kind;
+  found.major = file.major;
+  found.minor = file.minor;
   return found;
 }
 

@@ -24,6 +24,11 @@ Result<FoundPath> LookUp(host::Host& host, const std::string& path, const Trust&
                          std::set<std::string>& directories,
                          FileWanted wanted = FileWanted::kDeviceNode);
 
+/// The same of a path that is known to lead to `real_path`, and of what is there.
+Result<FoundPath> Examine(const std::string& path, std::string real_path,
+                          const host::FileStat& file, const Trust& trust,
+                          FileWanted wanted = FileWanted::kDeviceNode);
+
 /// "c 188:0", or "b 8:0" for a block device.
 std::string DeviceNumber(const FoundPath& path);
 

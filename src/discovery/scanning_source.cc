@@ -8,6 +8,8 @@ namespace {
 
 /// Scans in a row because directories came and went; then events and the poll go on from there.
 constexpr int kMostScansInARow = 8;
+/// More names than this at once are no reason to be choosy.
+constexpr size_t kMostChangedNames = 64;
 
 }  // namespace
 
@@ -16,7 +18,10 @@ ScanningSource::ScanningSource(const Surroundings& surroundings, std::unique_ptr
     : surroundings_(surroundings),
       scanner_(std::move(scanner)),
       timing_(timing),
-      watches_(surroundings.host, surroundings.files, surroundings.log, [this] { OnEvent(); }) {}
+      watches_(surroundings.host, surroundings.files, surroundings.log,
+               [this](const std::string& directory, const std::string& name) {
+                 OnChange(directory, name);
+               }) {}
 
 void ScanningSource::Start(ReportFn report) {
   report_ = std::move(report);
@@ -26,25 +31,42 @@ void ScanningSource::Start(ReportFn report) {
 }
 
 void ScanningSource::OnUevent(const host::Uevent* event) {
-  if (event == nullptr || scanner_->Concerns(*event)) OnEvent();
+  if (event != nullptr && !scanner_->Concerns(*event)) return;
+  changed_.reset();
+  LookSoon();
 }
 
-void ScanningSource::OnEvent() {
+void ScanningSource::OnChange(const std::string& directory, const std::string& name) {
+  if (changed_) changed_->emplace(directory, name);
+  if (name.empty() || (changed_ && changed_->size() > kMostChangedNames)) changed_.reset();
+  LookSoon();
+}
+
+void ScanningSource::LookSoon() {
   base::MonotonicTime now = surroundings_.timers.now();
   if (!first_event_) first_event_ = now;
   base::MonotonicTime scan_at =
       std::min(now + timing_.settle, *first_event_ + timing_.longest_settle);
-  settle_timer_ = surroundings_.timers.After(scan_at - now, [this] { Rescan(); });
+  settle_timer_ = surroundings_.timers.After(scan_at - now, [this] { LookNow(); });
 }
 
 void ScanningSource::Rescan() {
+  changed_.reset();
+  LookNow();
+}
+
+void ScanningSource::LookNow() {
   first_event_.reset();
   settle_timer_.Cancel();
-  Scan scan;
-  int scans = 0;
-  do {
+  const std::optional<ChangedNames> changed = std::exchange(changed_, ChangedNames());
+  Scan scan = changed && watches_.complete() ? scanner_->LookAgain(surroundings_.host, *changed)
+                                             : scanner_->Look(surroundings_.host);
+  bool all_told = !watches_.Follow(scan.directories);
+  for (int scans = 1; !all_told && scans < kMostScansInARow; ++scans) {
     scan = scanner_->Look(surroundings_.host);
-  } while (watches_.Follow(scan.directories) && ++scans < kMostScansInARow);
+    all_told = !watches_.Follow(scan.directories);
+  }
+  if (!all_told) changed_.reset();
   LogSkipped(std::move(scan.skipped));
   SchedulePoll();
   ReportFn report = report_;  // The call may destroy this.

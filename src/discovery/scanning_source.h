@@ -51,8 +51,10 @@ class ScanningSource final : public Source {
   void Rescan() override;
 
  private:
-  void OnEvent();
+  void OnChange(const std::string& directory, const std::string& name);
   void OnUevent(const host::Uevent* event);
+  void LookSoon();
+  void LookNow();
   void SchedulePoll();
   void LogSkipped(std::map<std::string, Skipped> skipped);
 
@@ -63,6 +65,7 @@ class ScanningSource final : public Source {
   DirectoryWatches watches_;
   std::unique_ptr<host::UeventSubscription> uevents_;
   std::map<std::string, Skipped> logged_;
+  std::optional<ChangedNames> changed_;  ///< What was told of since the last look; none: anything.
   std::optional<base::MonotonicTime> first_event_;  ///< Of those that no scan has seen.
   loop::TimerHandle settle_timer_;
   loop::TimerHandle poll_timer_;

@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -44,8 +45,12 @@ struct FoundDevice {
   bool operator==(const FoundDevice&) const = default;
 };
 
-/// All devices that one source has at one time.
-using Snapshot = std::vector<FoundDevice>;
+/// A device as it was found, shared by all that look at it.
+using FoundDevicePtr = std::shared_ptr<const FoundDevice>;
+
+/// All devices that one source has at one time. The same object as in an earlier snapshot is the
+/// same device, unchanged; the reverse does not hold.
+using Snapshot = std::vector<FoundDevicePtr>;
 
 /// Finds devices of one kind by one rule. Each report is a full snapshot, never a delta: a report
 /// that is lost or comes twice does no harm.

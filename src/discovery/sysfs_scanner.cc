@@ -30,6 +30,10 @@ std::string BusAddress(std::string_view directory) {
 
 Scan SysfsScanner::Look(host::Host& host) {
   Scan scan;
+  auto add = [&scan](FoundDevice device) {
+    CheckContainerPaths(device);
+    scan.Add(std::move(device));
+  };
   std::map<std::string, int> at_address;
   std::map<std::string, FoundDevice> together;  // By address.
   for (const Entry& entry : FindEntries(host, scan)) {
@@ -42,14 +46,12 @@ Scan SysfsScanner::Look(host::Host& host) {
     FoundDevice& into = joins ? together.emplace(entry.address, device).first->second : device;
     auto added = AddFile(host, entry.path, options_.nodes, into, scan.directories);
     if (!added) MakeUnhealthy(into, entry.path + ": " + added.error().message());
-    if (!joins) scan.devices.push_back(std::move(device));
+    if (!joins) add(std::move(device));
   }
   for (auto& [address, device] : together) {
     if (device.health == Health::kUnhealthy) device.paths.clear();
-    scan.devices.push_back(std::move(device));
+    add(std::move(device));
   }
-  for (FoundDevice& device : scan.devices)
-    CheckContainerPaths(device);
   return scan;
 }
 

@@ -67,10 +67,10 @@ class SysfsTree {
 /// "/dev/a=/dev/inside".
 inline std::vector<std::string> Texts(const Snapshot& devices) {
   std::vector<std::string> texts;
-  for (const FoundDevice& device : devices) {
-    std::string text = device.id.value;
-    if (device.health == Health::kUnhealthy) text += ": " + device.reason;
-    for (const FoundPath& path : device.paths) {
+  for (const FoundDevicePtr& device : devices) {
+    std::string text = device->id.value;
+    if (device->health == Health::kUnhealthy) text += ": " + device->reason;
+    for (const FoundPath& path : device->paths) {
       text += " " + path.real_path;
       if (path.container_path != path.real_path) text += "=" + path.container_path;
     }

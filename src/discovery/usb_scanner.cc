@@ -150,7 +150,7 @@ void UsbScanner::AddDevice(host::Host& host, const Stick& stick, Scan& scan) con
     if (!added) MakeUnhealthy(device, stick.device_path + ": " + added.error().message());
   }
   CheckContainerPaths(device);
-  scan.devices.push_back(std::move(device));
+  scan.Add(std::move(device));
 }
 
 bool UsbScanner::AddChildren(host::Host& host, const Stick& stick, FoundDevice& device,

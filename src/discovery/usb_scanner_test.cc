@@ -74,9 +74,9 @@ TEST_F(UsbScannerTest, OffersTheDeviceNodeByItsSerialNumber) {
   Scan scan = Look(ftdi);
 
   EXPECT_THAT(Texts(scan.devices), ElementsAre("0403:6001:A50285BI /dev/bus/usb/001/004"));
-  EXPECT_EQ("c 189:3", scan.devices[0].device_number);
-  EXPECT_THAT(scan.devices[0].numa_nodes, ElementsAre(1));
-  EXPECT_THAT(scan.devices[0].env_lists, ElementsAre(Pair("USB_RESOURCE", "001:004")));
+  EXPECT_EQ("c 189:3", scan.devices[0]->device_number);
+  EXPECT_THAT(scan.devices[0]->numa_nodes, ElementsAre(1));
+  EXPECT_THAT(scan.devices[0]->env_lists, ElementsAre(Pair("USB_RESOURCE", "001:004")));
 }
 
 TEST_F(UsbScannerTest, EverySelectorNarrows) {
@@ -87,8 +87,8 @@ TEST_F(UsbScannerTest, EverySelectorNarrows) {
                {{"bInterfaceClass", "03"}, {"bInterfaceNumber", "00"}});
   auto ports = [&](UsbSelector selector) {
     std::vector<std::string> texts;
-    for (const FoundDevice& device : Look({.any_of = {std::move(selector)}}).devices)
-      texts.push_back(device.id.value);
+    for (const FoundDevicePtr& device : Look({.any_of = {std::move(selector)}}).devices)
+      texts.push_back(device->id.value);
     return texts;
   };
 
@@ -129,8 +129,8 @@ TEST_F(UsbScannerTest, ATwinThatComesOrGoesChangesNoId) {
   UsbScanner scanner(ftdi);
   auto ids = [&] {
     std::vector<std::string> all;
-    for (const FoundDevice& device : scanner.Look(*host).devices)
-      all.push_back(device.id.value);
+    for (const FoundDevicePtr& device : scanner.Look(*host).devices)
+      all.push_back(device->id.value);
     return all;
   };
   Plug("1-3", 3, 14, Ftdi("0001"));
@@ -227,7 +227,7 @@ TEST_F(UsbScannerTest, AMissingDeviceNodeOrTwoForOnePathAreUnhealthy) {
 TEST_F(UsbScannerTest, WhatHardwareSaysGivesNoOtherLettersThanThoseOfAnId) {
   Plug("1-1", 1, 4, Ftdi("a/..\xFF\n\"b"));
 
-  EXPECT_EQ("0403:6001:a_2F.._FF_0A_22b", Look(ftdi).devices[0].id.value);
+  EXPECT_EQ("0403:6001:a_2F.._FF_0A_22b", Look(ftdi).devices[0]->id.value);
 }
 
 TEST_F(UsbScannerTest, ABlockDeviceOfAStickNeedsAnUnsafeRule) {

@@ -16,7 +16,7 @@ void VirtualSource::Rescan() {
     device.id = MakeDeviceId(options_.prefix + "-" + std::to_string(i));
     device.env = options_.env;
     device.annotations = options_.annotations;
-    devices.push_back(std::move(device));
+    devices.push_back(std::make_shared<const FoundDevice>(std::move(device)));
   }
   ReportFn report = report_;  // The call may destroy this.
   report(std::move(devices));

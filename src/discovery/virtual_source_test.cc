@@ -11,10 +11,10 @@ TEST(VirtualSource, OffersItsCountOfHealthyDevicesWithoutFiles) {
   source.Start([&](Snapshot snapshot) { devices = std::move(snapshot); });
 
   ASSERT_EQ(12U, devices.size());
-  EXPECT_EQ("v-0", devices.front().id.value);
-  EXPECT_EQ("v-11", devices.back().id.value);
-  EXPECT_EQ(Health::kHealthy, devices.front().health);
-  EXPECT_TRUE(devices.front().paths.empty());
+  EXPECT_EQ("v-0", devices.front()->id.value);
+  EXPECT_EQ("v-11", devices.back()->id.value);
+  EXPECT_EQ(Health::kHealthy, devices.front()->health);
+  EXPECT_TRUE(devices.front()->paths.empty());
 }
 
 TEST(VirtualSource, APrefixTellsRulesOfOneResourceApart) {
@@ -22,7 +22,7 @@ TEST(VirtualSource, APrefixTellsRulesOfOneResourceApart) {
   VirtualSource source({.count = 1, .prefix = "v2"});
   source.Start([&](Snapshot snapshot) { devices = std::move(snapshot); });
 
-  EXPECT_EQ("v2-0", devices.front().id.value);
+  EXPECT_EQ("v2-0", devices.front()->id.value);
 }
 
 TEST(VirtualSource, ARescanReportsTheSame) {
@@ -32,7 +32,9 @@ TEST(VirtualSource, ARescanReportsTheSame) {
   source.Rescan();
 
   ASSERT_EQ(2U, reports.size());
-  EXPECT_EQ(reports[0], reports[1]);
+  ASSERT_EQ(reports[0].size(), reports[1].size());
+  for (size_t i = 0; i < reports[0].size(); ++i)
+    EXPECT_EQ(*reports[0][i], *reports[1][i]);
 }
 
 TEST(VirtualSource, MayBeDestroyedInItsReport) {
