@@ -57,4 +57,20 @@ struct PreferredRequest {
   bool operator==(const PreferredRequest&) const = default;
 };
 
+/// What a plugin whose socket was found in plugins_registry says of itself.
+struct PluginInfo {
+  std::string type;      ///< "DevicePlugin", "CSIPlugin", "DRAPlugin".
+  std::string name;      ///< Of a device plugin: its resource.
+  std::string endpoint;  ///< The socket of its service; empty: the one that was found.
+  std::vector<std::string> supported_versions;
+  bool operator==(const PluginInfo&) const = default;
+};
+
+/// What it is told then.
+struct RegistrationStatus {
+  bool registered = false;
+  std::string error;
+  bool operator==(const RegistrationStatus&) const = default;
+};
+
 }  // namespace tenon::api

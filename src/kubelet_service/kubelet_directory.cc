@@ -77,6 +77,10 @@ std::string KubeletDirectory::pod_resources_socket() const {
   return base::JoinPath(base::JoinPath(root_, "pod-resources"), api::kKubeletSocketName);
 }
 
+std::string KubeletDirectory::plugin_registry() const {
+  return base::JoinPath(root_, "plugins_registry");
+}
+
 Result<std::unique_ptr<KubeletDirectory>> KubeletDirectory::Open(const std::string& root,
                                                                  bool take_over) {
   TENON_TRY(std::string resolved, Resolve(root));
@@ -100,7 +104,8 @@ Result<void> KubeletDirectory::Create(bool take_over) const {
   fs::create_directories(fs::path(root_).parent_path(), error);
   if (error) return FsError("mkdir", fs::path(root_).parent_path(), error);
   for (const std::string& path :
-       {root_, plugin_directory(), fs::path(pod_resources_socket()).parent_path().string()}) {
+       {root_, plugin_directory(), fs::path(pod_resources_socket()).parent_path().string(),
+        plugin_registry()}) {
     TENON_TRY_VOID(MakeDirectory(path));
     // The machine's kubelet has its own modes, which its plugins rely on.
     if (!take_over) TENON_TRY_VOID(CheckPrivate(path));

@@ -9,7 +9,7 @@
 namespace tenon::kubelet_service {
 
 /// The directory of a kubelet: `root`/device-plugins with kubelet.sock, the plugins' sockets and
-/// the checkpoint, and `root`/pod-resources.
+/// the checkpoint, `root`/pod-resources and `root`/plugins_registry.
 ///
 /// Opening it removes all sockets, as plugins take that for a kubelet's restart; on a directory
 /// that a living kubelet uses it would cut off all its plugins. So it is refused where a kubelet
@@ -27,6 +27,7 @@ class KubeletDirectory final {
   const std::string& root() const { return root_; }
   std::string plugin_directory() const;
   std::string pod_resources_socket() const;
+  std::string plugin_registry() const;
 
  private:
   explicit KubeletDirectory(std::string root) : root_(std::move(root)) {}

@@ -70,7 +70,7 @@ TEST_F(KubeletDirectoryTest, MakesEverythingForItselfAlone) {
   EXPECT_EQ(open_->root(), root);
   EXPECT_EQ(open_->plugin_directory(), root + "/device-plugins");
   EXPECT_EQ(open_->pod_resources_socket(), root + "/pod-resources/kubelet.sock");
-  for (const char* name : {"", "/device-plugins", "/pod-resources"})
+  for (const char* name : {"", "/device-plugins", "/plugins_registry", "/pod-resources"})
     EXPECT_EQ(Mode(root + name), 0700U) << name;
 }
 

@@ -29,6 +29,11 @@ Result<std::unique_ptr<KubeletService>> KubeletService::Start(
   TENON_TRY(service->registration_,
             RegistrationServer::Listen(loop, log, service->manager_,
                                        service->directory_->plugin_directory()));
+  TENON_TRY(
+      service->registry_,
+      PluginRegistry::Start(loop, log, service->manager_, service->directory_->plugin_registry(),
+                            {.dialer = {.max_response_bytes = options.max_response_bytes,
+                                        .any_endpoint = options.manager.any_endpoint}}));
   return service;
 }
 

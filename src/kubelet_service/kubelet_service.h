@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "base/result.h"
 #include "kubelet_service/kubelet_directory.h"
+#include "kubelet_service/plugin_registry.h"
 #include "kubelet_service/pod_resources_server.h"
 #include "kubelet_service/registration_server.h"
 #include "kubelet_service/socket_dialer.h"
@@ -47,6 +48,7 @@ class KubeletService final {
   manager::Manager manager_;
   std::unique_ptr<RegistrationServer> registration_;
   std::unique_ptr<PodResourcesServer> pod_resources_;
+  std::unique_ptr<PluginRegistry> registry_;
 };
 
 }  // namespace tenon::kubelet_service

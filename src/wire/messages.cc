@@ -35,6 +35,34 @@ void ReadRegisterRequest(Reader& in, api::RegisterRequest& request) {
   }
 }
 
+void ReadPluginInfo(Reader& in, api::PluginInfo& info) {
+  while (in.Next()) {
+    switch (in.number()) {
+      case 1:
+        in.ReadText("type", info.type);
+        break;
+      case 2:
+        in.ReadText("name", info.name);
+        break;
+      case 3:
+        in.ReadText("endpoint", info.endpoint);
+        break;
+      case 4:
+        in.AppendText("supported_versions", info.supported_versions);
+        break;
+      default:
+        break;
+    }
+  }
+}
+
+void ReadRegistrationStatus(Reader& in, api::RegistrationStatus& status) {
+  while (in.Next()) {
+    if (in.number() == 1) in.ReadBool(status.registered);
+    if (in.number() == 2) in.ReadText("error", status.error);
+  }
+}
+
 /// The whole of ContainerAllocateRequest and of PreStartContainerRequest.
 void ReadDeviceIds(Reader& in, std::vector<std::string>& ids) {
   while (in.Next())
@@ -121,6 +149,30 @@ std::string EncodeRegisterRequest(const api::RegisterRequest& request) {
 
 Result<api::RegisterRequest> DecodeRegisterRequest(std::string_view bytes) {
   return Decode(bytes, "RegisterRequest", ReadRegisterRequest);
+}
+
+std::string EncodePluginInfo(const api::PluginInfo& info) {
+  std::string out;
+  PutText(out, 1, info.type);
+  PutText(out, 2, info.name);
+  PutText(out, 3, info.endpoint);
+  AddTexts(out, 4, info.supported_versions);
+  return out;
+}
+
+Result<api::PluginInfo> DecodePluginInfo(std::string_view bytes) {
+  return Decode(bytes, "PluginInfo", ReadPluginInfo);
+}
+
+std::string EncodeRegistrationStatus(const api::RegistrationStatus& status) {
+  std::string out;
+  PutBool(out, 1, status.registered);
+  PutText(out, 2, status.error);
+  return out;
+}
+
+Result<api::RegistrationStatus> DecodeRegistrationStatus(std::string_view bytes) {
+  return Decode(bytes, "RegistrationStatus", ReadRegistrationStatus);
 }
 
 std::string EncodeAllocateRequest(const std::vector<api::AllocateRequest>& containers) {

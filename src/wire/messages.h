@@ -23,6 +23,16 @@ inline constexpr std::string_view kGetPreferredAllocation =
 inline constexpr std::string_view kAllocate = "/v1beta1.DevicePlugin/Allocate";
 inline constexpr std::string_view kPreStartContainer = "/v1beta1.DevicePlugin/PreStartContainer";
 
+/// Source: pluginregistration/v1 api.proto, whose package has no version.
+inline constexpr std::string_view kGetInfo = "/pluginregistration.Registration/GetInfo";
+inline constexpr std::string_view kNotifyRegistrationStatus =
+    "/pluginregistration.Registration/NotifyRegistrationStatus";
+
+std::string EncodePluginInfo(const api::PluginInfo& info);
+Result<api::PluginInfo> DecodePluginInfo(std::string_view bytes);
+std::string EncodeRegistrationStatus(const api::RegistrationStatus& status);
+Result<api::RegistrationStatus> DecodeRegistrationStatus(std::string_view bytes);
+
 std::string EncodeRegisterRequest(const api::RegisterRequest& request);
 Result<api::RegisterRequest> DecodeRegisterRequest(std::string_view bytes);
 

@@ -28,6 +28,20 @@ TEST(MessagesTest, RegisterRequestGoesThereAndBack) {
   EXPECT_EQ(*decoded, request);
 }
 
+TEST(MessagesTest, WhatIsFoundInPluginsRegistryGoesThereAndBack) {
+  const api::PluginInfo info{.type = "DevicePlugin",
+                             .name = "example.com/vf",
+                             .endpoint = "/e.sock",
+                             .supported_versions = {"v1alpha1", "v1beta1"}};
+  EXPECT_EQ(EncodePluginInfo({.type = "t", .supported_versions = {"v"}}), "\x0a\x01t\x22\x01v");
+  EXPECT_EQ(*DecodePluginInfo(EncodePluginInfo(info)), info);
+  EXPECT_FALSE(DecodePluginInfo("\x0a\x05t"));
+
+  EXPECT_EQ(EncodeRegistrationStatus({.registered = true, .error = ""}), "\x08\x01");
+  const api::RegistrationStatus refused{.registered = false, .error = "why"};
+  EXPECT_EQ(*DecodeRegistrationStatus(EncodeRegistrationStatus(refused)), refused);
+}
+
 TEST(MessagesTest, DefaultsAreNotWritten) {
   EXPECT_EQ(EncodeRegisterRequest({}), "");
   EXPECT_EQ(EncodePluginOptions({}), "");

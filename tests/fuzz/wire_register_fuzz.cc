@@ -1,4 +1,5 @@
-// Reads anything as a RegisterRequest and as DevicePluginOptions.
+// Reads anything as a RegisterRequest, as DevicePluginOptions, and as what plugins in
+// plugins_registry say.
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
@@ -12,5 +13,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
                               tenon::wire::EncodeRegisterRequest);
   tenon::fuzz::CheckRoundTrip(bytes, tenon::wire::DecodePluginOptions,
                               tenon::wire::EncodePluginOptions);
+  tenon::fuzz::CheckRoundTrip(bytes, tenon::wire::DecodePluginInfo, tenon::wire::EncodePluginInfo);
+  tenon::fuzz::CheckRoundTrip(bytes, tenon::wire::DecodeRegistrationStatus,
+                              tenon::wire::EncodeRegistrationStatus);
   return 0;
 }

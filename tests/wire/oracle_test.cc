@@ -9,6 +9,7 @@
 
 #include "deviceplugin/v1beta1/api.pb.h"
 #include "kept.pb.h"
+#include "pluginregistration/v1/api.pb.h"
 #include "podresources/v1/api.pb.h"
 #include "random_message.h"
 #include "wire/messages.h"
@@ -66,6 +67,33 @@ struct RegisterCodec : Codec {
   }
   static void Forget(Message& message) {
     if (message.options().ByteSizeLong() == 0) message.clear_options();
+  }
+};
+
+struct PluginInfoCodec : Codec {
+  using Message = pluginregistration::PluginInfo;
+  static constexpr auto Decode = DecodePluginInfo;
+  static constexpr auto Encode = EncodePluginInfo;
+  static Message ToMessage(const api::PluginInfo& info) {
+    Message message;
+    message.set_type(info.type);
+    message.set_name(info.name);
+    message.set_endpoint(info.endpoint);
+    for (const std::string& version : info.supported_versions)
+      message.add_supported_versions(version);
+    return message;
+  }
+};
+
+struct RegistrationStatusCodec : Codec {
+  using Message = pluginregistration::RegistrationStatus;
+  static constexpr auto Decode = DecodeRegistrationStatus;
+  static constexpr auto Encode = EncodeRegistrationStatus;
+  static Message ToMessage(const api::RegistrationStatus& status) {
+    Message message;
+    message.set_plugin_registered(status.registered);
+    message.set_error(status.error);
+    return message;
   }
 };
 
@@ -293,9 +321,10 @@ class OracleTest : public ::testing::Test {
 };
 
 using Codecs =
-    ::testing::Types<OptionsCodec, RegisterCodec, DeviceListCodec, AllocateRequestCodec,
-                     ContainerAllocationCodec, AllocateResponseCodec, PreferredRequestCodec,
-                     PreferredResponseCodec, PreStartCodec, PodResourcesCodec>;
+    ::testing::Types<OptionsCodec, RegisterCodec, PluginInfoCodec, RegistrationStatusCodec,
+                     DeviceListCodec, AllocateRequestCodec, ContainerAllocationCodec,
+                     AllocateResponseCodec, PreferredRequestCodec, PreferredResponseCodec,
+                     PreStartCodec, PodResourcesCodec>;
 TYPED_TEST_SUITE(OracleTest, Codecs);
 
 TYPED_TEST(OracleTest, RandomMessagesGoBothWays) {
