@@ -1,5 +1,6 @@
 #include "kubelet_service/plugin_registry.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
 
@@ -20,6 +21,17 @@ namespace {
 
 constexpr std::string_view kDevicePlugin = "DevicePlugin";  // pluginregistration/v1 constants.go
 constexpr int kMostDepth = 8;
+
+/// When the file of `st` was made, which unlike its times in `st` no chmod changes; where the file
+/// system does not know it, when it last changed.
+int64_t MadeAt(const std::string& path, const struct stat& st) {
+  constexpr int64_t kSecond = 1'000'000'000;
+  struct statx wide;
+  if (::statx(AT_FDCWD, path.c_str(), AT_STATX_SYNC_AS_STAT, STATX_BTIME, &wide) == 0 &&
+      (wide.stx_mask & STATX_BTIME) != 0)
+    return wide.stx_btime.tv_sec * kSecond + wide.stx_btime.tv_nsec;
+  return st.st_ctim.tv_sec * kSecond + st.st_ctim.tv_nsec;
+}
 
 }  // namespace
 
@@ -68,7 +80,7 @@ class PluginRegistry::FoundSocket final {
                       base::EscapeForLine(info->type), path_));
     plugin_ = {.resource_name = std::move(info->name),
                .versions = std::move(info->supported_versions),
-               .socket = info->endpoint.empty() ? path_ : std::move(info->endpoint)};
+               .socket = info->endpoint.empty() ? path_ : info->endpoint};
     auto registration = owner_.manager_.RegisterFound(
         plugin_, owner_.dialer_, [this](const Result<void>& result) { OnRegistered(result); });
     if (!registration)
@@ -177,18 +189,23 @@ Result<void> PluginRegistry::Scan() {
   return {};
 }
 
+Result<bool> PluginRegistry::Watch(const std::string& path) {
+  if (directories_.contains(path)) return true;
+  auto watch = watch_->Watch(path, [this, path](const std::string&, bool gone) {
+    if (gone) gone_.insert(path);
+    ScanLater();
+  });
+  if (!watch && watch.error().code() == Code::kNotFound && path != directory_) return false;
+  TENON_TRY(directories_[path], std::move(watch));
+  return true;
+}
+
 Result<void> PluginRegistry::ScanDirectory(const std::string& path,
                                            std::map<std::string, Identity>& sockets,
                                            std::set<std::string>& directories) {
   // The watch comes first, so that what is made while the directory is read is not missed.
-  if (!directories_.contains(path)) {
-    auto watch = watch_->Watch(path, [this, path](const std::string&, bool gone) {
-      if (gone) gone_.insert(path);
-      ScanLater();
-    });
-    if (!watch && watch.error().code() == Code::kNotFound && path != directory_) return {};
-    TENON_TRY(directories_[path], std::move(watch));
-  }
+  TENON_TRY(const bool is_there, Watch(path));
+  if (!is_there) return {};
   directories.insert(path);
   const auto depth = std::ranges::count(path, '/') - std::ranges::count(directory_, '/');
   std::error_code error;
@@ -196,10 +213,10 @@ Result<void> PluginRegistry::ScanDirectory(const std::string& path,
        at.increment(error)) {
     const std::string entry = at->path().string();
     struct stat st;
-    if (at->path().filename().string().starts_with('.')) continue;
-    if (::stat(entry.c_str(), &st) != 0) continue;  // It has gone.
+    const bool hidden = at->path().filename().string().starts_with('.');
+    if (hidden || ::stat(entry.c_str(), &st) != 0) continue;  // Or it has gone.
     if (S_ISSOCK(st.st_mode)) {
-      sockets[entry] = {st.st_ino, st.st_ctim.tv_sec * 1'000'000'000 + st.st_ctim.tv_nsec};
+      sockets[entry] = {st.st_ino, MadeAt(entry, st)};
     } else if (S_ISDIR(st.st_mode) && !at->is_symlink() && depth < kMostDepth) {
       TENON_TRY_VOID(ScanDirectory(entry, sockets, directories));
     }

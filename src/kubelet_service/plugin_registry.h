@@ -47,7 +47,7 @@ class PluginRegistry final {
   /// Tells a socket from one that was made later at the same path.
   struct Identity {
     uint64_t inode = 0;
-    int64_t changed_ns = 0;
+    int64_t made_ns = 0;
     auto operator<=>(const Identity&) const = default;
   };
 
@@ -55,6 +55,8 @@ class PluginRegistry final {
                  std::string directory, const Options& options);
   /// Looks at the whole directory. Errors: it cannot be watched.
   Result<void> Scan();
+  /// Returns: false if the directory has gone; never of the uppermost one.
+  Result<bool> Watch(const std::string& path);
   Result<void> ScanDirectory(const std::string& path, std::map<std::string, Identity>& sockets,
                              std::set<std::string>& directories);
   void ScanLater();

@@ -147,6 +147,19 @@ TEST_F(PluginRegistryTest, ASocketThatIsMadeAnewIsRegisteredAnew) {
   }));
 }
 
+TEST_F(PluginRegistryTest, ASocketThatGetsAnotherModeIsStillTheSame) {
+  Start();
+  plugin_.Listen();
+  auto socket = Register("vf-reg.sock");
+  ASSERT_TRUE(Told(socket));
+
+  std::filesystem::permissions(Path("vf-reg.sock"), std::filesystem::perms(0700));
+  auto later = Register("later.sock");  // For another look at the directory.
+
+  ASSERT_TRUE(Told(later));
+  EXPECT_THAT(socket->told, ElementsAre("registered"));
+}
+
 // PW-02 TestPluginRegistrationSameName.
 TEST_F(PluginRegistryTest, TenSocketsOfOneNameAreAllRegistered) {
   Start();
