@@ -1,6 +1,8 @@
 #include <CLI/CLI.hpp>
+#include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "base/log.h"
 #include "tenon/commands.h"
@@ -52,6 +54,42 @@ void AddLogOptions(CLI::App& app, kubelet::KubeletOptions& options) {
       ->default_str("info");
 }
 
+/// "NAME=VALUE" into `options`. Returns: what is wrong with it, empty if nothing is.
+std::string ReadOption(const std::string& text, std::map<std::string, std::string>& options) {
+  const size_t equals = text.find('=');
+  if (equals == std::string::npos) return "must be NAME=VALUE";
+  options[text.substr(0, equals)] = text.substr(equals + 1);
+  return "";
+}
+
+void AddManagerOptions(CLI::App& app, kubelet::KubeletOptions& options) {
+  app.add_option("--topology-manager-policy", options.topology_policy,
+                 "none, best-effort, restricted or single-numa-node")
+      ->type_name("POLICY")
+      ->capture_default_str();
+  app.add_option("--topology-manager-scope", options.topology_scope,
+                 "What is aligned together: container or pod")
+      ->type_name("SCOPE")
+      ->capture_default_str();
+  app.add_option_function<std::vector<std::string>>(
+         "--topology-manager-policy-options",
+         [&options](const std::vector<std::string>& texts) {
+           for (const std::string& text : texts)
+             if (const std::string wrong = ReadOption(text, options.topology_options);
+                 !wrong.empty())
+               throw CLI::ValidationError("--topology-manager-policy-options", wrong);
+         },
+         "prefer-closest-numa-nodes=BOOL, max-allowable-numa-nodes=NUMBER")
+      ->type_name("OPTIONS")
+      ->delimiter(',')
+      ->allow_extra_args(false);
+  app.add_option_function<std::string>(
+         "--compat", [&options](const std::string&) { options.compat = true; },
+         "1.36: as that kubelet, also where a plugin can hang it or a pod start without devices")
+      ->type_name("VERSION")
+      ->check(CLI::IsMember({"1.36"}).description(""));
+}
+
 }  // namespace
 
 RunFn AddKubeletCommand(CLI::App& app) {
@@ -86,6 +124,7 @@ RunFn AddKubeletCommand(CLI::App& app) {
       ->type_name("NAME");
   app.add_option("--control", options->control, "Its control socket [DIR/tenon-kubelet.sock]")
       ->type_name("PATH");
+  AddManagerOptions(app, *options);
   AddLogOptions(app, *options);
   app.footer(
       "Examples:\n"

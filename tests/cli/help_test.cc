@@ -59,6 +59,11 @@ TEST_F(CliTest, AWrongCommandLineIsAnsweredWithAdvice) {
             "tenon: the following argument was not expected: --what; see 'tenon status --help'\n"},
            {{"pod", "delete"}, "tenon: name one pod, or say --all\n"},
            {{"pod", "delete", "x", "--all"}, "tenon: name one pod, or say --all\n"},
+           {{"kubelet", "--compat", "1.35"},
+            "tenon: --compat: 1.35 not in {1.36}; see 'tenon kubelet --help'\n"},
+           {{"kubelet", "--topology-manager-policy-options", "x"},
+            "tenon: --topology-manager-policy-options: must be NAME=VALUE; see 'tenon kubelet "
+            "--help'\n"},
            {{"run", "--", "x"}, "tenon: one of --image and --rootfs must be given\n"},
            {{"run", "--image", "x", "--limits", "a.b/c", "--", "x"},
             "tenon: --limits a.b/c: write RESOURCE=COUNT, example.com/serial=1\n"},
@@ -75,6 +80,28 @@ TEST_F(CliTest, AWrongCommandLineIsAnsweredWithAdvice) {
     EXPECT_EQ(c.errors, outcome.errors);
     EXPECT_EQ(2, outcome.code) << c.errors;
     EXPECT_EQ("", outcome.out);
+  }
+}
+
+TEST_F(CliTest, AKubeletWithAWrongTopologyDoesNotStart) {
+  struct Case {
+    std::string option;
+    std::string value;
+    std::string errors;
+  };
+  for (const Case& c : std::vector<Case>{
+           {"--topology-manager-policy", "odd", "tenon: unknown policy: \"odd\"\n"},
+           {"--topology-manager-scope", "odd", "tenon: unknown scope: \"odd\"\n"},
+           {"--topology-manager-policy-options", "x=1",
+            "tenon: unknown Topology Manager Policy option: \"x\"\n"},
+           {"--topology-manager-policy-options", "max-allowable-numa-nodes=7",
+            "tenon: the minimum value of \"max-allowable-numa-nodes\" should not be less than "
+            "8\n"}}) {
+    Outcome outcome = Run({"kubelet", "--runtime", "none", "--kubelet-dir", directory + "/kubelet",
+                           c.option, c.value});
+
+    EXPECT_EQ(c.errors, outcome.errors);
+    EXPECT_EQ(1, outcome.code) << c.errors;
   }
 }
 

@@ -61,6 +61,24 @@ Result<std::unique_ptr<runtime::ContainerRuntime>> MakeRuntime(loop::EventLoop& 
   return out;
 }
 
+/// Source of the limit: gRPC's default, which the kubelet leaves as it is.
+constexpr size_t kKubeletsResponseBytes = size_t{4} << 20;
+
+Result<kubelet_service::KubeletService::Options> ServiceOptions(const KubeletOptions& options,
+                                                                host::Host& machine) {
+  kubelet_service::KubeletService::Options service;
+  if (options.compat) {
+    service.manager = manager::CompatibleOptions();
+    service.max_response_bytes = kKubeletsResponseBytes;
+  }
+  TENON_TRY(service.manager.topology,
+            manager::ParseTopologyOptions(options.topology_policy, options.topology_scope,
+                                          options.topology_options));
+  TENON_TRY(service.manager.numa, manager::ReadNumaMachine(machine));
+  TENON_TRY_VOID(manager::CheckTopology(service.manager.topology, service.manager.numa));
+  return service;
+}
+
 }  // namespace
 
 Result<void> RunKubelet(const KubeletOptions& options) {
@@ -69,14 +87,15 @@ Result<void> RunKubelet(const KubeletOptions& options) {
   TENON_TRY(const auto loop, loop::EventLoop::Create(clock));
   TENON_TRY(const auto signals,
             loop::SignalWatch::Create(*loop, {SIGTERM, SIGINT}, [&loop](int) { loop->Stop(); }));
+  TENON_TRY(const auto machine, host::PosixHost::Open("/"));
+  TENON_TRY(const auto service_options, ServiceOptions(options, *machine));
   TENON_TRY(auto directory,
             kubelet_service::KubeletDirectory::Open(options.directory, options.take_over));
   const std::string root = directory->root();
-  TENON_TRY(const auto machine, host::PosixHost::Open("/"));
   TENON_TRY(const auto runtime,
             MakeRuntime(*loop, *machine, options, base::JoinPath(root, "runc")));
-  TENON_TRY(const auto service,
-            kubelet_service::KubeletService::Start(*loop, log, std::move(directory), {}));
+  TENON_TRY(const auto service, kubelet_service::KubeletService::Start(
+                                    *loop, log, std::move(directory), service_options));
 
   ManagerAdmission devices(service->manager());
   loop::Worker worker(loop->handle());

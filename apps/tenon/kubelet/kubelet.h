@@ -1,6 +1,7 @@
 #pragma once
 
 #include <iterator>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -29,6 +30,12 @@ struct KubeletOptions {
   std::string runtime_path = "/usr/sbin/runc";  ///< The program, or the socket of a CRI runtime.
   std::string node_name;                        ///< Empty: the machine's host name.
   std::string control;                          ///< Empty: tenon-kubelet.sock in the directory.
+  /// As the flags of the kubelet that have these names.
+  std::string topology_policy = "none";
+  std::string topology_scope = "container";
+  std::map<std::string, std::string> topology_options;
+  /// As the kubelet of 1.36 where ours differs; docs/kubelet.md has the list.
+  bool compat = false;
   base::StreamLog::Format log_format = base::StreamLog::Format::kText;
   base::LogLevel log_level = base::LogLevel::kInfo;
 };
