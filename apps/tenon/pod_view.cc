@@ -1,6 +1,7 @@
 #include "tenon/pod_view.h"
 
 #include <map>
+#include <set>
 
 #include "base/strings.h"
 #include "tenon/json_view.h"
@@ -66,6 +67,16 @@ void AppendLine(std::string& out, std::string_view indent, std::string_view labe
   out += line + base::EscapeForLine(text) + "\n";
 }
 
+/// The ids that the kubelet calls unhealthy, as "resource id".
+std::set<std::string> Unhealthy(const Value& container) {
+  std::set<std::string> out;
+  for (const Value& resource : ItemsAt(container, {"allocatedResourcesStatus"}))
+    for (const Value& device : ItemsAt(resource, {"resources"}))
+      if (TextAt(device, {"health"}) == "Unhealthy")
+        out.insert(TextAt(resource, {"name"}) + " " + TextAt(device, {"resourceID"}));
+  return out;
+}
+
 void AppendContainer(std::string& out, const Value& container) {
   out += "  " + base::EscapeForLine(TextAt(container, {"name"})) + "\n";
   AppendLine(out, "    ", "Image", TextAt(container, {"image"}));
@@ -74,11 +85,14 @@ void AppendContainer(std::string& out, const Value& container) {
     AppendLine(out, "    ", "Last state", DescribeState(container, "lastState"));
     AppendLine(out, "    ", "Restarts", TextAt(container, {"restartCount"}));
   }
+  const std::set<std::string> unhealthy = Unhealthy(container);
   for (const Value& held : ItemsAt(container, {"allocatedDevices"})) {
+    const std::string resource = TextAt(held, {"resourceName"});
     std::vector<std::string> ids;
     for (const Value& id : ItemsAt(held, {"deviceIDs"}))
-      ids.push_back(id.text());
-    AppendLine(out, "    ", "Holds", TextAt(held, {"resourceName"}) + ": " + base::Join(ids, ", "));
+      ids.push_back(id.text() +
+                    (unhealthy.contains(resource + " " + id.text()) ? " (unhealthy)" : ""));
+    AppendLine(out, "    ", "Holds", resource + ": " + base::Join(ids, ", "));
   }
 }
 

@@ -87,6 +87,22 @@ Value StateValue(const ContainerState& state) {
   return out;
 }
 
+void AddHealth(Value& item,
+               const std::map<std::string, std::map<std::string, bool>>& device_health) {
+  if (device_health.empty()) return;
+  Value& resources = item.Add("allocatedResourcesStatus", Value::Array());
+  for (const auto& [resource, ids] : device_health) {
+    Value& entry = resources.Append(Value::Object());
+    entry.Add("name", Value::String(resource));
+    Value& devices = entry.Add("resources", Value::Array());
+    for (const auto& [id, healthy] : ids) {
+      Value& device = devices.Append(Value::Object());
+      device.Add("resourceID", Value::String(id));
+      device.Add("health", Value::String(healthy ? "Healthy" : "Unhealthy"));
+    }
+  }
+}
+
 void AddStatuses(Value& status, std::string_view key,
                  const std::vector<ContainerStatus>& containers) {
   if (containers.empty()) return;
@@ -103,6 +119,7 @@ void AddStatuses(Value& status, std::string_view key,
     item.Add("started", Value::Bool(running));
     item.Add("restartCount", Value::Number(container.restart_count));
     if (container.last_state) item.Add("lastState", StateValue(*container.last_state));
+    AddHealth(item, container.device_health);
     if (container.allocated_devices.empty()) continue;
     Value& devices = item.Add("allocatedDevices", Value::Array());
     for (const ContainerDevices& held : container.allocated_devices) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -45,6 +46,8 @@ struct ContainerStatus {
   std::optional<ContainerState> last_state;  ///< How it ended before it was started again.
   int restart_count = 0;
   std::vector<ContainerDevices> allocated_devices;
+  /// Resource → id → whether the plugin calls it healthy. For those who ask: no record has it.
+  std::map<std::string, std::map<std::string, bool>> device_health;
   bool operator==(const ContainerStatus&) const = default;
 };
 
@@ -63,7 +66,8 @@ struct PodStatus {
 /// apiVersion, kind, metadata and spec of a v1 Pod; ParseManifest() reads it back.
 Value ToValue(const Pod& pod);
 
-/// A v1 PodStatus, and allocatedDevices in each container's status, which is ours.
+/// A v1 PodStatus, and allocatedDevices in each container's status, which is ours. Source of
+/// allocatedResourcesStatus: kubernetes pkg/kubelet/cm/devicemanager/manager.go.
 Value ToValue(const PodStatus& status);
 
 /// Reads what ToValue() made. Errors: kDataLoss, naming the field.

@@ -49,6 +49,17 @@ TEST(StatusTest, LooksLikeAPodStatus) {
             R"("started":true,"restartCount":0}]})");
 }
 
+TEST(StatusTest, ShowsTheHealthOfDevicesAsAClusterDoes) {
+  PodStatus status;
+  status.containers.push_back(
+      {.name = "main", .device_health = {{"example.com/x", {{"1", true}, {"2", false}}}}});
+
+  EXPECT_THAT(ToJson(ToValue(status)),
+              HasSubstr(R"("allocatedResourcesStatus":[{"name":"example.com/x","resources":[)"
+                        R"({"resourceID":"1","health":"Healthy"},)"
+                        R"({"resourceID":"2","health":"Unhealthy"}]}])"));
+}
+
 TEST(StatusTest, AnEarlierEndIsReadBackWithTheNumberOfRestarts) {
   PodStatus status = FullStatus();
   status.containers[0].restart_count = 70000;

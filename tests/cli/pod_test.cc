@@ -152,6 +152,20 @@ TEST_F(PodTest, DescribeShowsEachContainer) {
   ExpectGolden("pod-describe.txt", outcome.out);
 }
 
+TEST_F(PodTest, DescribeMarksADeviceThatIsUnhealthy) {
+  kubelet.running_pod = R"({"metadata": {"name": "first"}, "status": {"containerStatuses": [
+      {"name": "main",
+       "allocatedResourcesStatus": [{"name": "example.com/fuse", "resources": [
+           {"resourceID": "a", "health": "Healthy"}, {"resourceID": "b", "health": "Unhealthy"}]}],
+       "allocatedDevices": [{"resourceName": "example.com/fuse", "deviceIDs": ["a", "b"]},
+                            {"resourceName": "example.com/tun", "deviceIDs": ["b"]}]}]}})";
+
+  Outcome outcome = Pod({"describe", "first"});
+
+  EXPECT_THAT(outcome.out, HasSubstr("Holds:    example.com/fuse: a, b (unhealthy)\n"));
+  EXPECT_THAT(outcome.out, HasSubstr("Holds:    example.com/tun: b\n"));
+}
+
 TEST_F(PodTest, DescribeSaysThatThereIsNoSuchPod) {
   Outcome outcome = Pod({"describe", "none", "-n", "lab"});
 

@@ -56,15 +56,20 @@ HttpResponse BadNumber(std::string_view name, int64_t most) {
       400, std::string(name) + ": must be a number from 0 to " + std::to_string(most));
 }
 
-/// The pod as the API of a cluster shows it.
-Value PodValue(const PodRecord& record) {
+/// The pod as the API of a cluster shows it. Containers that the kubelet's own status of them
+/// leaves out, init containers, have no health here either.
+Value PodValue(const PodRecord& record, const DeviceAdmission& devices) {
   std::vector<Value::Member> members = pod::ToValue(record.pod).members();
   for (Value::Member& member : members) {
     if (member.key != "metadata") continue;
     member.value.Add("creationTimestamp", Value::String(base::FormatRfc3339(record.created)));
   }
   Value out = Value::Object(std::move(members));
-  out.Add("status", pod::ToValue(record.status));
+  pod::PodStatus status = record.status;
+  for (pod::ContainerStatus& container : status.containers)
+    if (!container.allocated_devices.empty())
+      container.device_health = devices.Health(record.pod.uid, container.name);
+  out.Add("status", pod::ToValue(status));
   return out;
 }
 
@@ -184,7 +189,8 @@ void ControlApi::CreatePods(const HttpRequest& request, Responder responder) {
     Value out = Value::Object();
     Value& items = out.Add("items", Value::Array());
     for (const Pods::Key& key : keys) {
-      if (const PodWorker* worker = parts_.pods.Find(key)) items.Append(PodValue(worker->record()));
+      if (const PodWorker* worker = parts_.pods.Find(key))
+        items.Append(PodValue(worker->record(), parts_.devices));
     }
     waiting->Send(Json(out, 201));
     creations_.erase(waiting);
@@ -239,13 +245,13 @@ HttpResponse ControlApi::ListPods() const {
   Value out = Value::Object();
   Value& items = out.Add("items", Value::Array());
   for (const auto& [key, worker] : parts_.pods.all())
-    items.Append(PodValue(worker->record()));
+    items.Append(PodValue(worker->record(), parts_.devices));
   return Json(out);
 }
 
 HttpResponse ControlApi::GetPod(const HttpRequest& request) const {
   const PodWorker* worker = parts_.pods.Find(KeyOf(request));
-  return worker ? Json(PodValue(worker->record())) : NoSuchPod(request);
+  return worker ? Json(PodValue(worker->record(), parts_.devices)) : NoSuchPod(request);
 }
 
 HttpResponse ControlApi::GetNode() const {

@@ -143,6 +143,18 @@ TEST_F(ControlApiTest, AManifestBecomesPodsThatLookLikeOnesOfACluster) {
             R"([{"resourceName":"example.com/x","deviceIDs":["dev-main"]}])");
 }
 
+TEST_F(ControlApiTest, ADeviceThatBecomesUnhealthyIsShownWithThePodThatHoldsIt) {
+  ASSERT_EQ(Post(Manifest("a")).status, 201);
+  devices.healthy = false;
+
+  const Value pod = Json(Get("/api/v1/pods/default/a"));
+
+  EXPECT_EQ(
+      ToJson(*pod.At({"status", "containerStatuses"})->items()[0].Find("allocatedResourcesStatus")),
+      R"([{"name":"example.com/x","resources":[)"
+      R"({"resourceID":"dev-main","health":"Unhealthy"}]}])");
+}
+
 TEST_F(ControlApiTest, ARefusedPodIsAnsweredLikeAnAdmittedOne) {
   devices.refusal = {.reason = "UnexpectedAdmissionError", .message = "no device"};
 

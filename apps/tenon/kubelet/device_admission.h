@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -36,6 +37,9 @@ class DeviceAdmission {
                             StartDone done) = 0;
   /// What the pod's containers hold; init containers left out.
   virtual std::vector<ContainerResources> Held(const pod::Pod& pod) const = 0;
+  /// What the container holds: by resource, id → whether its plugin calls it healthy.
+  virtual std::map<std::string, std::map<std::string, bool>> Health(
+      const std::string& uid, const std::string& container) const = 0;
   virtual std::vector<manager::ResourceCapacity> Capacity() const = 0;
   /// Whether the resource's plugin is there.
   virtual bool IsConnected(const std::string& resource) const = 0;
@@ -53,6 +57,10 @@ class ManagerAdmission final : public DeviceAdmission {
     manager_.PrepareStart(uid, container, std::move(done));
   }
   std::vector<ContainerResources> Held(const pod::Pod& pod) const override;
+  std::map<std::string, std::map<std::string, bool>> Health(
+      const std::string& uid, const std::string& container) const override {
+    return manager_.DeviceHealth(uid, container);
+  }
   std::vector<manager::ResourceCapacity> Capacity() const override { return manager_.Capacity(); }
   bool IsConnected(const std::string& resource) const override {
     return manager_.IsConnected(resource);

@@ -195,6 +195,7 @@ class FakeDevices final : public DeviceAdmission {
   manager::AdmitResult refusal;  ///< Every pod's, once it has a reason.
   std::string prepare_error;
   std::vector<manager::ResourceCapacity> capacity;
+  bool healthy = true;
   std::string lost;  ///< The resource whose plugin is gone.
 
   void Admit(const pod::Pod& pod, const std::vector<std::string>& running,
@@ -227,6 +228,10 @@ class FakeDevices final : public DeviceAdmission {
       out.push_back({container.name, {{"example.com/x", {"dev-" + container.name}, {}}}});
     }
     return out;
+  }
+  std::map<std::string, std::map<std::string, bool>> Health(
+      const std::string&, const std::string& container) const override {
+    return {{"example.com/x", {{"dev-" + container, healthy}}}};
   }
   std::vector<manager::ResourceCapacity> Capacity() const override { return capacity; }
   bool IsConnected(const std::string& resource) const override { return resource != lost; }
