@@ -85,25 +85,54 @@ Result<Value> WaitForEnd(ControlClient& client, const PodKey& key) {
   }
 }
 
+namespace {
+
+/// Reads the log of one container piece by piece.
+class LogReader {
+ public:
+  LogReader(ControlClient& client, const PodKey& key, const std::string& container)
+      : client_(client), key_(key), container_(container) {
+    request_.path = key.Path() + "/log";
+    if (!container.empty()) request_.query["container"] = container;
+  }
+
+  /// What was written since the last call; waits for it at most so long. Empty: nothing.
+  Result<std::string> Next(int wait_seconds) {
+    request_.query["offset"] = std::to_string(offset_);
+    request_.query["wait"] = std::to_string(wait_seconds);
+    TENON_TRY(admin::HttpResponse log,
+              client_.Call(request_, std::chrono::seconds(kLogWaitSeconds + 30)));
+    offset_ += log.body.size();
+    return std::move(log.body);
+  }
+  /// The lines of the container in what Next() gave.
+  Result<std::string> Lines(std::string piece) {
+    if (!is_cri_) {
+      TENON_TRY(is_cri_, IsCriLog(client_, key_, container_));
+    }
+    return *is_cri_ ? cri_log_.Feed(piece) : std::move(piece);
+  }
+
+ private:
+  ControlClient& client_;
+  const PodKey& key_;
+  const std::string& container_;
+  admin::HttpRequest request_;
+  size_t offset_ = 0;
+  std::optional<bool> is_cri_;
+  CriLog cri_log_;
+};
+
+}  // namespace
+
 Result<void> PrintLog(ControlClient& client, const PodKey& key, const std::string& container,
                       bool follow) {
-  admin::HttpRequest request{.path = key.Path() + "/log"};
-  if (!container.empty()) request.query["container"] = container;
-  size_t offset = 0;
-  std::optional<bool> cri;
-  CriLog cri_log;
-  bool ended = !follow;
-  for (;;) {
-    request.query["offset"] = std::to_string(offset);
-    request.query["wait"] = std::to_string(ended ? 0 : kLogWaitSeconds);
-    TENON_TRY(admin::HttpResponse log,
-              client.Call(request, std::chrono::seconds(kLogWaitSeconds + 30)));
-    if (!log.body.empty()) {
-      offset += log.body.size();
-      if (!cri) {
-        TENON_TRY(cri, IsCriLog(client, key, container));
-      }
-      Print(*cri ? cri_log.Feed(log.body) : log.body);
+  LogReader reader(client, key, container);
+  for (bool ended = !follow;;) {
+    TENON_TRY(std::string piece, reader.Next(ended ? 0 : kLogWaitSeconds));
+    if (!piece.empty()) {
+      TENON_TRY(std::string lines, reader.Lines(std::move(piece)));
+      Print(lines);
       if (!FlushOutput()) return {};
       continue;
     }

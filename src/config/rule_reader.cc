@@ -15,8 +15,8 @@ using Keys = std::vector<std::string_view>;
 constexpr int64_t kMaxLimit = 1000;
 
 const Keys& Selectors() {
-  static const Keys kSelectors = {"path", "usb", "pci", "sysfs", "virtual", "all"};
-  return kSelectors;
+  static const Keys selectors = {"path", "usb", "pci", "sysfs", "virtual", "all"};
+  return selectors;
 }
 
 /// What may stand beside a selector.

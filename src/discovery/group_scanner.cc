@@ -35,6 +35,23 @@ bool GroupScanner::Concerns(const host::Uevent& event) const {
   return std::ranges::any_of(members_, [&](const auto& m) { return m.scanner->Concerns(event); });
 }
 
+FoundDevice GroupScanner::Assemble(const std::vector<Snapshot>& parts, size_t n) const {
+  FoundDevice device;
+  std::vector<DeviceId> ids;
+  for (size_t m = 0; m < members_.size(); ++m) {
+    const size_t at = n / members_[m].limit;
+    if (at >= parts[m].size()) continue;
+    const FoundDevice& part = *parts[m][at];
+    if (members_[m].optional && part.health == Health::kUnhealthy) continue;
+    AddPart(device, part, members_[m].optional ? nullptr : &ids);
+  }
+  device.id = JoinDeviceIds(ids);
+  std::ranges::sort(device.numa_nodes);
+  if (device.health == Health::kUnhealthy) device.paths.clear();
+  CheckContainerPaths(device);
+  return device;
+}
+
 Scan GroupScanner::Look(host::Host& host) {
   Scan scan;
   std::vector<Snapshot> parts;
@@ -49,20 +66,7 @@ Scan GroupScanner::Look(host::Host& host) {
   if (count == SIZE_MAX) return scan;  // No member is mandatory.
   std::set<DeviceId> seen;
   for (size_t n = 0; n < count; ++n) {
-    FoundDevice device;
-    std::vector<DeviceId> ids;
-    for (size_t m = 0; m < members_.size(); ++m) {
-      const size_t at = n / members_[m].limit;
-      if (at < parts[m].size()) {
-        const FoundDevice& part = *parts[m][at];
-        if (members_[m].optional && part.health == Health::kUnhealthy) continue;
-        AddPart(device, part, members_[m].optional ? nullptr : &ids);
-      }
-    }
-    device.id = JoinDeviceIds(ids);
-    std::ranges::sort(device.numa_nodes);
-    if (device.health == Health::kUnhealthy) device.paths.clear();
-    CheckContainerPaths(device);
+    FoundDevice device = Assemble(parts, n);
     if (seen.insert(device.id).second)
       scan.Add(std::move(device));
     else

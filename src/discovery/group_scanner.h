@@ -28,6 +28,9 @@ class GroupScanner final : public Scanner {
   bool Concerns(const host::Uevent& event) const override;
 
  private:
+  /// The n-th device. `parts` are what the members found.
+  FoundDevice Assemble(const std::vector<Snapshot>& parts, size_t n) const;
+
   const std::vector<GroupMember> members_;
 };
 

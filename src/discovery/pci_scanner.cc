@@ -1,5 +1,7 @@
 #include "discovery/pci_scanner.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -14,7 +16,7 @@ constexpr std::string_view kGroups = "/sys/kernel/iommu_groups";
 constexpr std::string_view kBridgeClass = "0x06";
 constexpr std::string_view kVfioDriver = "vfio-pci";
 
-std::string WithoutPrefix(std::string text) {
+std::string WithoutPrefix(const std::string& text) {
   return text.starts_with("0x") ? text.substr(2) : text;
 }
 
@@ -28,12 +30,14 @@ std::string GroupFault(host::Host& host, const std::string& group,
     const std::string function = base::JoinPath(directory, address);
     if (ReadAttribute(host, function, "class").starts_with(kBridgeClass)) continue;
     if (!matched.contains(address))
-      return "IOMMU group " + group + " contains " + address +
-             ", too, which this rule does not match; a group is given as a whole";
+      return fmt::format(
+          "IOMMU group {} contains {}, too, which this rule does not match; a group is given as a "
+          "whole",
+          group, address);
     const std::string driver = LinkName(host, function, "driver");
     if (driver != kVfioDriver)
-      return address + " is bound to " + (driver.empty() ? "no driver" : driver) + ", not to " +
-             std::string(kVfioDriver);
+      return fmt::format("{} is bound to {}, not to {}", address,
+                         driver.empty() ? "no driver" : driver, kVfioDriver);
   }
   return {};
 }

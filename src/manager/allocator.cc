@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <set>
 #include <string_view>
+#include <utility>
 
 #include "base/strings.h"
 
@@ -23,6 +25,35 @@ Error Unhealthy(std::string_view why, const std::string& resource) {
   return {Code::kFailedPrecondition,
           fmt::format("{}; cannot allocate unhealthy devices {}", why, resource)};
 }
+
+/// The devices that are chosen so far, of as many as are required; none twice.
+class Choice {
+ public:
+  Choice(std::vector<std::string> first, size_t required)
+      : required_(required), ids_(std::move(first)), seen_(ids_.begin(), ids_.end()) {}
+
+  void Take(const std::vector<const TableDevice*>& devices) {
+    for (const TableDevice* device : devices)
+      if (ids_.size() < required_ && seen_.insert(device->id).second) ids_.push_back(device->id);
+  }
+  /// Those of `preferred` that are among `from`, in the order of their preference.
+  void TakePreferred(const std::vector<std::string>& preferred,
+                     const std::vector<const std::vector<const TableDevice*>*>& from) {
+    if (preferred.empty()) return;
+    std::map<std::string_view, const TableDevice*> candidates;
+    for (const auto* devices : from)
+      for (const TableDevice* device : *devices)
+        candidates.emplace(device->id, device);
+    for (const std::string& id : preferred)
+      if (auto at = candidates.find(id); at != candidates.end()) Take({at->second});
+  }
+  std::vector<std::string> ids() && { return std::move(ids_); }
+
+ private:
+  const size_t required_;
+  std::vector<std::string> ids_;
+  std::set<std::string, std::less<>> seen_;
+};
 
 }  // namespace
 
@@ -84,35 +115,17 @@ api::PreferredRequest Selection::Preference(const DeviceRow* row, PodDevices& po
 Result<std::vector<std::string>> Selection::Finish(const std::vector<std::string>& preferred,
                                                    const DeviceRow* row, PodDevices& pods) && {
   const Split split = SplitFree(row, pods);
-  std::vector<std::string> chosen = reused_;
-  std::set<std::string_view> seen(reused_.begin(), reused_.end());
-  const auto take = [&](const TableDevice* device) {
-    if (chosen.size() < required_ && seen.insert(device->id).second) chosen.push_back(device->id);
-  };
-  const auto take_all = [&](const Devices& devices) {
-    for (const TableDevice* device : devices) {
-      if (chosen.size() == required_) break;
-      take(device);
-    }
-  };
-  const auto take_preferred = [&](const std::vector<const Devices*>& from) {
-    if (preferred.empty()) return;
-    std::map<std::string_view, const TableDevice*> candidates;
-    for (const Devices* devices : from)
-      for (const TableDevice* device : *devices)
-        candidates.emplace(device->id, device);
-    for (const std::string& id : preferred)
-      if (auto at = candidates.find(id); at != candidates.end()) take(at->second);
-  };
+  Choice choice(reused_, required_);
   if (split.aligned.size() > needed()) {
-    take_preferred({&split.aligned});
-    take_all(split.aligned);
+    choice.TakePreferred(preferred, {&split.aligned});
+    choice.Take(split.aligned);
   } else {
-    take_all(split.aligned);
-    take_preferred({&split.unaligned, &split.no_numa});
-    take_all(split.unaligned);
-    take_all(split.no_numa);
+    choice.Take(split.aligned);
+    choice.TakePreferred(preferred, {&split.unaligned, &split.no_numa});
+    choice.Take(split.unaligned);
+    choice.Take(split.no_numa);
   }
+  std::vector<std::string> chosen = std::move(choice).ids();
   if (chosen.size() < required_)
     return Error(
         Code::kResourceExhausted,

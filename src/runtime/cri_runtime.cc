@@ -182,7 +182,7 @@ class CriWatch final : public ContainerWatch {
 bool KnowsCdi(const cri::RuntimeVersion& runtime) {
   const size_t digits = runtime.version.find_first_of("0123456789");
   if (digits == std::string::npos) return false;
-  const auto parts = base::Split(std::string_view(runtime.version).substr(digits), '.');
+  const auto parts = base::Split(std::string_view{runtime.version}.substr(digits), '.');
   const int64_t major = base::ParseInt64(parts[0]).value_or(0);
   const int64_t minor = parts.size() > 1 ? base::ParseInt64(parts[1]).value_or(0) : 0;
   if (runtime.name == "containerd") return major >= 2;
