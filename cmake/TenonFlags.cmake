@@ -9,6 +9,7 @@ target_compile_options(tenon_flags INTERFACE
   $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict;-Wno-array-bounds;-Wno-stringop-overflow;-Wno-stringop-overread>
   $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>  # lets ccache look through precompiled headers
   $<$<CXX_COMPILER_ID:Clang>:-Wthread-safety>
+  "$<$<CXX_COMPILER_ID:Clang>:SHELL:-Xclang -fno-pch-timestamp>"  # the same for clang
   $<$<BOOL:${TENON_WERROR}>:-Werror>)
 if(TENON_SANITIZE)
   list(JOIN TENON_SANITIZE "," _san)

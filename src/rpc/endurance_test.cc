@@ -10,6 +10,7 @@
 #include <functional>
 #include <vector>
 
+#include "base/sanitized_for_test.h"
 #include "loop/unix_socket.h"
 #include "rpc/channel.h"
 #include "rpc/raw_peer.h"
@@ -21,12 +22,6 @@ namespace {
 
 using std::chrono::milliseconds;
 using std::chrono::seconds;
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool kSanitized = true;  // Freed memory is kept for a while: RSS says nothing.
-#else
-constexpr bool kSanitized = false;
-#endif
 
 int Count(int all) {
   return std::getenv("TENON_LONG") != nullptr ? all : all / 100;
@@ -65,7 +60,7 @@ struct EnduranceTest : ::testing::Test {
     Settle();
 
     EXPECT_EQ(descriptors, OpenDescriptors());
-    EXPECT_TRUE(kSanitized || ResidentKiB() <= resident + 512)
+    EXPECT_TRUE(base::kSanitized || ResidentKiB() <= resident + 512)
         << resident << " KiB, then " << ResidentKiB();
   }
 

@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <vector>
 
+#include "base/sanitized_for_test.h"
 #include "loop/unix_socket.h"
 #include "rpc/raw_peer.h"
 #include "rpc/test_dir.h"
@@ -59,9 +60,8 @@ class NoDescriptors final {
 };
 
 TEST_F(ServerTest, WithoutDescriptorsItWaitsInsteadOfSpinningAndSaysSoOnce) {
-#if defined(__SANITIZE_ADDRESS__)
-  GTEST_SKIP() << "the sanitizer opens descriptors of its own to look at objects";
-#endif
+  if (base::kSanitized)
+    GTEST_SKIP() << "the sanitizer opens descriptors of its own to look at objects";
   RawPeer peer(*loop::ConnectUnix(dir / "s"));
   peer.Send(RawPeer::Preface() + RawPeer::Call(1, "/t.S/Echo", "x"));
   {

@@ -1,5 +1,6 @@
 #include <cstdlib>
 
+#include "base/sanitized_for_test.h"
 #include "spine/spine_fixture.h"
 
 /// What a kubelet does to a plugin, done to a real tenond.
@@ -10,12 +11,6 @@ using std::chrono::milliseconds;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool kMemoryIsOurs = false;
-#else
-constexpr bool kMemoryIsOurs = true;
-#endif
 
 struct KubeletTest : SpineTest {
   void StartAll() {
@@ -78,7 +73,7 @@ TEST_F(KubeletTest, RestartsManyTimesAndThenStillSeesANewDevice) {
   }
   EXPECT_EQ(1U, tenond->StatusNumber("Threads"));
   EXPECT_TRUE(RunUntil([&] { return tenond->OpenDescriptors() <= descriptors; }));
-  if (kMemoryIsOurs) {
+  if (!base::kSanitized) {
     EXPECT_LE(tenond->StatusNumber("VmRSS"), memory + 256);
   }
   tree.Link("/dev/hotplugged", "/dev/null");
