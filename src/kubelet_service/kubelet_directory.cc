@@ -7,9 +7,11 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <filesystem>
 #include <string_view>
 #include <system_error>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -26,6 +28,9 @@ namespace fs = std::filesystem;
 /// kubernetes cmd/kubeadm and pkg/kubelet/apis/config: the default of --root-dir.
 constexpr std::string_view kMachinesKubelet = "/var/lib/kubelet";
 constexpr std::string_view kLockName = ".tenon.lock";
+/// A child of a kubelet that was killed has the lock, and its listening sockets, until it is the
+/// program that it is to be.
+constexpr std::chrono::milliseconds kLockPatience(400);
 
 Error FsError(std::string_view call, const std::string& path, const std::error_code& error) {
   return base::ErrnoError(call, path, error.value());
@@ -117,10 +122,16 @@ Result<void> KubeletDirectory::Lock() {
   std::string path = base::JoinPath(root_, kLockName);
   lock_.Reset(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
   if (!lock_.valid()) return base::ErrnoError("open", path);
-  if (::flock(lock_.get(), LOCK_EX | LOCK_NB) == 0) return {};
-  if (errno != EWOULDBLOCK) return base::ErrnoError("flock", path);
-  return Error(Code::kFailedPrecondition,
-               root_ + " is in use by another tenon kubelet: stop it, or choose another directory");
+  const auto latest = std::chrono::steady_clock::now() + kLockPatience;
+  while (::flock(lock_.get(), LOCK_EX | LOCK_NB) != 0) {
+    if (errno != EWOULDBLOCK) return base::ErrnoError("flock", path);
+    if (std::chrono::steady_clock::now() >= latest)
+      return Error(
+          Code::kFailedPrecondition,
+          root_ + " is in use by another tenon kubelet: stop it, or choose another directory");
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  return {};
 }
 
 Result<void> KubeletDirectory::RefuseLiveKubelet() const {
