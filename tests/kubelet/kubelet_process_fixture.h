@@ -1,6 +1,7 @@
 #pragma once
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <csignal>
 #include <filesystem>
@@ -16,6 +17,7 @@
 #include "host/temp_tree.h"
 #include "loop/event_loop.h"
 #include "process/child.h"
+#include "runtime/runc.h"
 #include "value/value.h"
 
 namespace tenon {
@@ -57,15 +59,36 @@ struct KubeletProcessTest : ::testing::Test {
   std::unique_ptr<Program> tenond;
   std::string runtime = "none";
   std::string image = "busybox";
+  std::vector<std::string> wrapper;  ///< A command that runs the kubelet.
 
   std::string Directory() const { return tree.Real("/kubelet"); }
 
+  /// busybox for an image, and runc. Returns: why the test has to be skipped; empty: it has not.
+  std::string UseRunc() {
+    if (::geteuid() != 0) return "needs root";
+    if (::access("/bin/busybox", X_OK) != 0) return "needs the package busybox-static";
+    if (auto found = runtime::CheckRunc(*loop, "/usr/sbin/runc"); !found)
+      return found.error().message();
+    for (const char* directory : {"proc", "dev", "sys", "tmp", "run", "bin"})
+      tree.Directory("/images/busybox/" + std::string(directory));
+    std::filesystem::copy("/bin/busybox", tree.Real("/images/busybox/bin/busybox"));
+    tree.Link("/images/busybox/bin/sh", "busybox");
+    runtime = "runc";
+    return "";
+  }
+  void LaunchKubelet() {
+    std::vector<std::string> argv = wrapper;
+    for (const std::string& argument :
+         {std::string(TENON_PATH), std::string("kubelet"), std::string("--kubelet-dir"),
+          Directory(), std::string("--image-dir"), tree.Real("/images"), std::string("--runtime"),
+          runtime, std::string("--node-name"), std::string("lab")})
+      argv.push_back(argument);
+    kubelet = std::make_unique<Program>(*loop, std::move(argv));
+  }
   void StartKubelet() {
-    kubelet = std::make_unique<Program>(
-        *loop,
-        std::vector<std::string>{TENON_PATH, "kubelet", "--kubelet-dir", Directory(), "--image-dir",
-                                 tree.Real("/images"), "--runtime", runtime, "--node-name", "lab"});
-    ASSERT_TRUE(Await([this] { return Get("/healthz").status == 200 || !kubelet->running(); }));
+    LaunchKubelet();
+    ASSERT_TRUE(Await([this] { return Get("/healthz").status == 200 || !kubelet->running(); }))
+        << kubelet->output();
     ASSERT_TRUE(kubelet->running()) << kubelet->output();
   }
   /// Starts the kubelet first if it is not there. Returns: the uids that the pods had.

@@ -85,23 +85,13 @@ struct ContainerTest : KubeletProcessTest {
   std::string device;
 
   void SetUp() override {
-    if (::geteuid() != 0) GTEST_SKIP() << "needs root";
-    if (::access("/bin/busybox", X_OK) != 0) GTEST_SKIP() << "needs the package busybox-static";
-    if (auto found = runtime::CheckRunc(*loop, "/usr/sbin/runc"); !found) {
-      GTEST_SKIP() << found.error().message();
-    }
+    if (const std::string why = UseRunc(); !why.empty()) GTEST_SKIP() << why;
     // None of them is in the list that runc allows every container.
     for (const char* path : {"/dev/fuse", "/dev/loop-control", "/dev/vhost-net", "/dev/hwrng"}) {
       if (::access(path, F_OK) == 0) device = path;
       if (!device.empty()) break;
     }
     if (device.empty()) GTEST_SKIP() << "needs a device node such as /dev/fuse";
-    for (const char* directory : {"proc", "dev", "sys", "tmp", "run", "bin"}) {
-      tree.Directory("/images/busybox/" + std::string(directory));
-    }
-    std::filesystem::copy("/bin/busybox", tree.Real("/images/busybox/bin/busybox"));
-    tree.Link("/images/busybox/bin/sh", "busybox");
-    runtime = "runc";
     StartKubelet();
     StartTenond("  - name: device\n    devices: [{path: " + device + "}]\n");
     ASSERT_TRUE(AwaitAllocatable("example.com/device", "1")) << tenond->output();
