@@ -8,37 +8,40 @@
 namespace tenon::importer {
 
 const std::vector<NamedFormat>& Formats() {
-  static const std::vector<NamedFormat> kFormats = {
+  static const std::vector<NamedFormat> formats = {
       {"generic-device-plugin", Format::kGenericDevicePlugin},
       {"k8s-host-device-plugin", Format::kHostDevicePlugin},
       {"k8s-virtual-device-plugin", Format::kVirtualDevicePlugin},
       {"smarter-device-manager", Format::kSmarterDeviceManager},
   };
-  return kFormats;
+  return formats;
 }
+
+namespace {
+
+Result<void> ReadDocument(Format format, const Source& source, Imported& into) {
+  switch (format) {
+    case Format::kGenericDevicePlugin:
+      return ReadGenericDevicePlugin(source, into);
+    case Format::kHostDevicePlugin:
+      return ReadHostDevicePlugin(source, into);
+    case Format::kVirtualDevicePlugin:
+      return ReadVirtualDevicePlugin(source, into);
+    case Format::kSmarterDeviceManager:
+      return ReadSmarterDeviceManager(source, into);
+  }
+  return {};
+}
+
+}  // namespace
 
 Result<std::string> Import(Format format, const std::vector<Input>& inputs, std::string domain) {
   Imported all;
   for (const Input& input : inputs) {
     TENON_TRY(auto documents, ParseYaml(input.text, input.name));
     if (documents.empty()) return Error(Code::kInvalidArgument, input.name + ": empty");
-    for (const Value& document : documents) {
-      const Source source{input.name, document};
-      switch (format) {
-        case Format::kGenericDevicePlugin:
-          TENON_TRY_VOID(ReadGenericDevicePlugin(source, all));
-          break;
-        case Format::kHostDevicePlugin:
-          TENON_TRY_VOID(ReadHostDevicePlugin(source, all));
-          break;
-        case Format::kVirtualDevicePlugin:
-          TENON_TRY_VOID(ReadVirtualDevicePlugin(source, all));
-          break;
-        case Format::kSmarterDeviceManager:
-          TENON_TRY_VOID(ReadSmarterDeviceManager(source, all));
-          break;
-      }
-    }
+    for (const Value& document : documents)
+      TENON_TRY_VOID(ReadDocument(format, {input.name, document}, all));
   }
   if (domain.empty()) domain = all.domain;
   return RenderConfig(domain, all.notes, all.resources);

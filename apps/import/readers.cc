@@ -122,6 +122,9 @@ Result<void> AddPath(const Source& source, const Value& path, FlowMapping& membe
   } else {
     member.Add("permissions", YamlText(TextOf(path, "permissions", "mrw")));
   }
+  if (const int64_t limit = NumberOf(path, "limit"); limit > 1)
+    member.Add("limit", std::to_string(limit));
+  if (FlagOf(path, "optional")) member.Add("optional", "true");
   return {};
 }
 
@@ -136,31 +139,36 @@ Result<void> AddUsb(const Source& source, const Value& usb, FlowMapping& member)
   return {};
 }
 
+Result<std::vector<FlowMapping>> GroupMembers(const Source& source, const Value& group,
+                                              ImportedResource& resource) {
+  std::vector<FlowMapping> members;
+  if (const Value* paths = group.Find("paths"))
+    for (const Value& path : paths->items())
+      TENON_TRY_VOID(AddPath(source, path, members.emplace_back(), resource));
+  if (const Value* usb = group.Find("usb"))
+    for (const Value& one : usb->items())
+      TENON_TRY_VOID(AddUsb(source, one, members.emplace_back()));
+  return members;
+}
+
+/// Whether the only member needs no group around it.
+bool IsPlain(const Value& group) {
+  if (group.Find("usb") != nullptr) return true;
+  const Value& path = group.Find("paths")->items()[0];
+  return !FlagOf(path, "optional") && NumberOf(path, "limit") == 1;
+}
+
 Result<std::string> GroupRule(const Source& source, const Value& group,
                               ImportedResource& resource) {
   TENON_TRY_VOID(CheckKeys(
       source, group, {{"count", Kind::kNumber}, {"paths", Kind::kList}, {"usb", Kind::kList}}));
-  std::vector<FlowMapping> members;
-  if (const Value* paths = group.Find("paths")) {
-    for (const Value& path : paths->items()) {
-      TENON_TRY_VOID(AddPath(source, path, members.emplace_back(), resource));
-      if (NumberOf(path, "limit") > 1)
-        members.back().Add("limit", std::to_string(NumberOf(path, "limit")));
-      if (FlagOf(path, "optional")) members.back().Add("optional", "true");
-    }
-  }
-  if (const Value* usb = group.Find("usb"))
-    for (const Value& one : usb->items())
-      TENON_TRY_VOID(AddUsb(source, one, members.emplace_back()));
+  TENON_TRY(const std::vector<FlowMapping> members, GroupMembers(source, group, resource));
   if (members.empty()) return At(source, group, "neither \"paths\" nor \"usb\" in this group");
   const int64_t count = NumberOf(group, "count");
   if (count != resource.share && !resource.rules.empty())
     resource.notes.push_back("count differs between the groups; share is one for the resource.");
   resource.share = std::max<long long>(resource.share, count);
-  const bool plain = members.size() == 1 && group.Find("usb") == nullptr &&
-                     !FlagOf(group.Find("paths")->items()[0], "optional") &&
-                     NumberOf(group.Find("paths")->items()[0], "limit") == 1;
-  if (plain || (members.size() == 1 && group.Find("usb") != nullptr)) return members[0].Text();
+  if (members.size() == 1 && IsPlain(group)) return members[0].Text();
   std::string list;
   for (const FlowMapping& member : members)
     list.append(list.empty() ? "" : ", ").append(member.Text());
@@ -186,6 +194,41 @@ Result<void> AddGenericResource(const Source& source, const Value& device, Impor
                              " copies are replicas, ID::0 and so on.");
   into.resources.push_back(std::move(resource));
   return {};
+}
+
+/// A device of the file, which may also be a text as the flag takes it.
+Result<void> AddGenericDevice(const Source& source, const Value& device, Imported& into) {
+  auto text = device.AsString();
+  if (!text) return AddGenericResource(source, device, into);
+  TENON_TRY(auto documents, ParseYaml(*text, PlaceText(source.file, device.mark())));
+  for (const Value& document : documents)
+    TENON_TRY_VOID(AddGenericResource(source, document, into));
+  return {};
+}
+
+// --- k8s-host-device-plugin --------------------------------------------------------------------
+
+/// Errors name what is missing. `beside_pattern`: another of the host devices is a pattern.
+Result<FlowMapping> HostMember(const Source& source, const Value& device, bool beside_pattern,
+                               ImportedResource& resource) {
+  TENON_TRY_VOID(CheckKeys(source, device, {{"hostPath"}, {"containerPath"}, {"permission"}}));
+  const std::string host_path = TextOf(device, "hostPath");
+  std::string container_path = TextOf(device, "containerPath");
+  if (host_path.empty()) return At(source, device, "\"hostPath\" is missing");
+  NoteReach(host_path, resource);
+  if (IsPattern(host_path)) {
+    resource.notes.push_back("There all matches of " + host_path +
+                             " belong to every device; here the n-th match to the n-th device.");
+    container_path = container_path.substr(0, container_path.rfind('/') + 1);
+  }
+  FlowMapping member;
+  member.Add("path", YamlText(host_path));
+  if (!container_path.empty() && container_path != host_path)
+    member.Add("mountPath", YamlText(container_path));
+  member.Add("permissions", YamlText(TextOf(device, "permission", "rw")));
+  // Else there would be no more devices than this one path has.
+  if (beside_pattern && !IsPattern(host_path)) member.Add("limit", "1000");
+  return member;
 }
 
 // --- smarter-device-manager --------------------------------------------------------------------
@@ -255,16 +298,8 @@ Result<void> ReadGenericDevicePlugin(const Source& source, Imported& into) {
                             {"log-level", Kind::kAny},
                             {"plugin-directory", Kind::kAny}}));
   if (devices == nullptr) return At(source, source.document, "\"devices\" is missing");
-  for (const Value& device : devices->items()) {
-    // The file may hold the devices as texts, as the flag takes them.
-    if (auto text = device.AsString()) {
-      TENON_TRY(auto documents, ParseYaml(*text, PlaceText(source.file, device.mark())));
-      for (const Value& one : documents)
-        TENON_TRY_VOID(AddGenericResource(source, one, into));
-    } else {
-      TENON_TRY_VOID(AddGenericResource(source, device, into));
-    }
-  }
+  for (const Value& device : devices->items())
+    TENON_TRY_VOID(AddGenericDevice(source, device, into));
   return {};
 }
 
@@ -292,23 +327,7 @@ Result<void> ReadHostDevicePlugin(const Source& source, Imported& into) {
       devices->items(), [](const Value& device) { return IsPattern(TextOf(device, "hostPath")); });
   std::string list;
   for (const Value& device : devices->items()) {
-    TENON_TRY_VOID(CheckKeys(source, device, {{"hostPath"}, {"containerPath"}, {"permission"}}));
-    std::string host_path = TextOf(device, "hostPath");
-    std::string container_path = TextOf(device, "containerPath");
-    if (host_path.empty()) return At(source, device, "\"hostPath\" is missing");
-    NoteReach(host_path, resource);
-    if (IsPattern(host_path)) {
-      resource.notes.push_back("There all matches of " + host_path +
-                               " belong to every device; here the n-th match to the n-th device.");
-      container_path = container_path.substr(0, container_path.rfind('/') + 1);
-    }
-    FlowMapping member;
-    member.Add("path", YamlText(host_path));
-    if (!container_path.empty() && container_path != host_path)
-      member.Add("mountPath", YamlText(container_path));
-    member.Add("permissions", YamlText(TextOf(device, "permission", "rw")));
-    // Else there would be no more devices than this one path has.
-    if (has_pattern && !IsPattern(host_path)) member.Add("limit", "1000");
+    TENON_TRY(const FlowMapping member, HostMember(source, device, has_pattern, resource));
     list.append(list.empty() ? "" : ", ").append(member.Text());
   }
   resource.rules.push_back(devices->items().size() == 1 ? list : "{all: [" + list + "]}");

@@ -83,9 +83,12 @@ std::unique_ptr<discovery::Scanner> MakeScanner(const config::DeviceRule& rule,
                                                 const Prefixes& allowed_prefixes) {
   if (!rule.group) return MakeScanner(rule.members.front(), allowed_prefixes);
   std::vector<discovery::GroupMember> members;
-  for (const config::Member& member : rule.members)
-    members.push_back({MakeScanner(member, allowed_prefixes), member.optional,
-                       static_cast<size_t>(member.limit)});
+  for (const config::Member& member : rule.members) {
+    discovery::GroupMember& part = members.emplace_back();
+    part.scanner = MakeScanner(member, allowed_prefixes);
+    part.optional = member.optional;
+    part.limit = static_cast<size_t>(member.limit);
+  }
   return std::make_unique<discovery::GroupScanner>(std::move(members));
 }
 
