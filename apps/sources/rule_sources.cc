@@ -9,6 +9,7 @@
 #include "discovery/sysfs_scanner.h"
 #include "discovery/usb_scanner.h"
 #include "discovery/virtual_source.h"
+#include "program/command_source.h"
 
 namespace tenon {
 namespace {
@@ -66,8 +67,12 @@ std::unique_ptr<discovery::Scanner> MakeScanner(const config::SysfsRule& rule,
       .nodes = std::move(nodes)});
 }
 
-/// A virtual rule is a source of its own and never part of a group.
+/// Virtual rules and programs are sources of their own and never part of a group.
 std::unique_ptr<discovery::Scanner> MakeScanner(const config::VirtualRule&,
+                                                const discovery::NodeOptions&) {
+  return nullptr;
+}
+std::unique_ptr<discovery::Scanner> MakeScanner(const config::CommandRule&,
                                                 const discovery::NodeOptions&) {
   return nullptr;
 }
@@ -94,19 +99,30 @@ std::unique_ptr<discovery::Scanner> MakeScanner(const config::DeviceRule& rule,
 
 }  // namespace
 
+program::Program ToProgram(const config::ProgramRule& rule) {
+  return {.argv = rule.argv, .timeout = std::chrono::seconds(rule.timeout_s)};
+}
+
 std::vector<std::unique_ptr<discovery::Source>> MakeSources(
-    const discovery::Surroundings& surroundings, const config::ResourceConfig& resource,
-    const std::vector<std::string>& allowed_prefixes) {
+    const discovery::Surroundings& surroundings, program::Runner& runner,
+    const config::ResourceConfig& resource, const std::vector<std::string>& allowed_prefixes) {
   std::vector<std::unique_ptr<discovery::Source>> sources;
   int counters = 0;
   for (const config::DeviceRule& rule : resource.devices) {
-    if (const auto* counter = std::get_if<config::VirtualRule>(&rule.members.front().source)) {
+    const config::Member& first = rule.members.front();
+    if (const auto* counter = std::get_if<config::VirtualRule>(&first.source)) {
       // "v-0" for the first rule, "v2-0" for the second: docs/ids.md.
       sources.push_back(std::make_unique<discovery::VirtualSource>(discovery::VirtualOptions{
           .count = counter->count,
           .prefix = ++counters == 1 ? "v" : "v" + std::to_string(counters),
           .env = counter->env,
           .annotations = counter->annotations}));
+    } else if (const auto* command = std::get_if<config::CommandRule>(&first.source)) {
+      sources.push_back(std::make_unique<program::CommandSource>(
+          surroundings, runner,
+          program::CommandOptions{.program = ToProgram(command->list.program),
+                                  .period = std::chrono::seconds(command->list.every_s),
+                                  .nodes = Nodes(first.nodes, allowed_prefixes)}));
     } else {
       sources.push_back(std::make_unique<discovery::ScanningSource>(
           surroundings, MakeScanner(rule, allowed_prefixes)));

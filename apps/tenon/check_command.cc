@@ -13,6 +13,7 @@ namespace {
 struct CheckOptions {
   std::vector<std::string> files;
   std::vector<std::string> allow_paths;
+  std::vector<std::string> allow_exec;
   OutputFormat output = OutputFormat::kTable;
 };
 
@@ -44,7 +45,8 @@ int Run(const CheckOptions& options) {
   Value all = Value::Array();
   bool valid = true;
   for (const std::string& file : options.files) {
-    auto outcome = config::LoadFile(file, {.allow_paths = options.allow_paths});
+    auto outcome = config::LoadFile(
+        file, {.allow_paths = options.allow_paths, .allow_exec = options.allow_exec});
     valid = valid && outcome.config.has_value();
     if (options.output == OutputFormat::kJson) {
       all.Append(ToValue(file, outcome));
@@ -64,10 +66,11 @@ RunFn AddCheckCommand(CLI::App& app) {
       ->type_name("CONFIG")
       ->required();
   AddAllowPathOption(app, options->allow_paths);
+  AddAllowExecOption(app, options->allow_exec);
   AddOutputOption(app, options->output);
   app.footer(
       "Prints everything that is wrong, with file, line and column; the exit code is 1 then. Give\n"
-      "the --allow-path options that tenond is started with.\n\n"
+      "the --allow-path and --allow-exec options that tenond is started with.\n\n"
       "Examples:\n"
       "  tenon check /etc/tenon/config.yaml\n"
       "  tenon check --allow-path /srv/sockets examples/*/config.yaml");

@@ -1,12 +1,14 @@
 #include <CLI/CLI.hpp>
 #include <memory>
+#include <optional>
 #include <set>
 #include <variant>
 
 #include "base/strings.h"
 #include "config/config.h"
 #include "host/host.h"
-#include "loop/timer_queue.h"
+#include "loop/event_loop.h"
+#include "program/runner.h"
 #include "sources/rule_sources.h"
 #include "tenon/commands.h"
 #include "tenon/json_view.h"
@@ -21,6 +23,7 @@ struct DiscoverOptions {
   std::string config;
   std::string root = "/";
   std::vector<std::string> allow_paths;
+  std::vector<std::string> allow_exec;
   OutputFormat output = OutputFormat::kTable;
 };
 
@@ -64,6 +67,9 @@ std::string MemberText(const config::Member& member) {
     std::string operator()(const config::VirtualRule& rule) const {
       return "virtual " + std::to_string(rule.count);
     }
+    std::string operator()(const config::CommandRule& rule) const {
+      return "command " + base::EscapeForLine(rule.list.program.argv.front());
+    }
   };
   return std::visit(Describe{}, member.source);
 }
@@ -103,20 +109,35 @@ Value Skip(const std::string& id) {
   return match;
 }
 
+/// Where one source looks once.
+struct Machine {
+  host::Host& host;
+  loop::EventLoop& loop;
+  program::Runner& runner;
+};
+
+/// What one source finds; a program takes until its timeout.
+discovery::Snapshot LookOnce(loop::EventLoop& loop, discovery::Source& source) {
+  std::optional<discovery::Snapshot> found;
+  source.Start([&found](discovery::Snapshot snapshot) { found = std::move(snapshot); });
+  while (!found)
+    loop.RunUntil([&found] { return found.has_value(); }, std::chrono::hours(1));
+  return *std::move(found);
+}
+
 /// Runs the sources of one resource once, without watching anything.
-Value Discover(host::Host& machine, const DiscoverOptions& options,
+Value Discover(const Machine& machine, const DiscoverOptions& options,
                const config::ResourceConfig& resource) {
-  loop::TimerQueue timers({});
   SkippedMatches skipped;
-  auto sources = MakeSources({machine, nullptr, timers, skipped}, resource, options.allow_paths);
+  auto sources = MakeSources({machine.host, nullptr, machine.loop.timers(), skipped},
+                             machine.runner, resource, options.allow_paths);
   Value out = Value::Object();
   out.Add("name", Value::String(resource.name.text()));
   Value& rules = out.Add("rules", Value::Array());
   std::set<std::string> ids;
   for (size_t i = 0; i < sources.size(); ++i) {
     const config::DeviceRule& rule = resource.devices[i];
-    discovery::Snapshot found;
-    sources[i]->Start([&found](discovery::Snapshot snapshot) { found = std::move(snapshot); });
+    const discovery::Snapshot found = LookOnce(machine.loop, *sources[i]);
     Value devices = Value::Array();
     Value left_out = skipped.Take();
     for (const discovery::FoundDevicePtr& device : found) {
@@ -186,15 +207,20 @@ std::string Render(const std::vector<Value>& resources) {
 }
 
 int Run(const DiscoverOptions& options) {
-  auto loaded = config::LoadFile(options.config, {.allow_paths = options.allow_paths});
+  auto loaded = config::LoadFile(
+      options.config, {.allow_paths = options.allow_paths, .allow_exec = options.allow_exec});
   for (const std::string& error : loaded.errors)
     PrintError(error);
   if (!loaded.config) return kExitFailed;
   auto machine = host::PosixHost::Open(options.root);
   if (!machine) return Fail(machine.error());
+  const base::SystemClock clock;
+  auto loop = loop::EventLoop::Create(clock);
+  if (!loop) return Fail(loop.error());
+  program::Runner runner(**loop, options.allow_exec);
   std::vector<Value> resources;
   for (const config::ResourceConfig& resource : loaded.config->resources)
-    resources.push_back(Discover(**machine, options, resource));
+    resources.push_back(Discover({**machine, **loop, runner}, options, resource));
   if (options.output == OutputFormat::kTable) {
     Print(Render(resources));
     return kExitOk;
@@ -216,6 +242,7 @@ RunFn AddDiscoverCommand(CLI::App& app) {
       ->type_name("DIR")
       ->capture_default_str();
   AddAllowPathOption(app, options->allow_paths);
+  AddAllowExecOption(app, options->allow_exec);
   AddOutputOption(app, options->output);
   app.footer(
       "Looks once, as tenond would, and needs no kubelet: what each rule finds, and why it does "

@@ -33,4 +33,11 @@ void AddAllowPathOption(CLI::App& app, std::vector<std::string>& prefixes) {
       ->allow_extra_args(false);
 }
 
+void AddAllowExecOption(CLI::App& app, std::vector<std::string>& directories) {
+  app.add_option("--allow-exec", directories,
+                 "Directory whose programs may be named; may be repeated")
+      ->type_name("DIR")
+      ->allow_extra_args(false);
+}
+
 }  // namespace tenon::cli

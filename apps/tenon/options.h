@@ -26,4 +26,7 @@ void AddNamespaceOption(CLI::App& app, std::string& name, const std::string& hel
 /// --allow-path, as tenond has it.
 void AddAllowPathOption(CLI::App& app, std::vector<std::string>& prefixes);
 
+/// "--allow-exec DIR", any number of times: directories whose programs a configuration may name.
+void AddAllowExecOption(CLI::App& app, std::vector<std::string>& directories);
+
 }  // namespace tenon::cli

@@ -46,7 +46,7 @@ Result<void> Daemon::Start(const config::Config& config) {
       context,
       ResourceSet::Surroundings{*host_, file_watch_.get(), uevents_.get(), *directory_, events_,
                                 options_.pod_resources},
-      std::move(token), options_.allow_paths);
+      std::move(token), ResourceSet::Allowed{options_.allow_paths, options_.allow_exec});
   control_ =
       std::make_unique<ControlApi>(context, facts_, *resources_, events_, options_.pod_resources);
   TENON_TRY_VOID(Listen());
@@ -103,8 +103,8 @@ void Daemon::OnHint() {
 
 void Daemon::Reload() {
   if (ending_) return;
-  config::ConfigOutcome outcome =
-      config::LoadFile(options_.config, {.allow_paths = options_.allow_paths});
+  config::ConfigOutcome outcome = config::LoadFile(
+      options_.config, {.allow_paths = options_.allow_paths, .allow_exec = options_.allow_exec});
   facts_.config_errors = std::move(outcome.errors);
   metrics_.GetGauge("tenon_config_errors", "Errors in the newest configuration; 0: it is in force.")
       .Set(static_cast<double>(facts_.config_errors.size()));

@@ -54,6 +54,12 @@ Result<void> AddAllowedPath(Options& options, const std::string& value) {
   return {};
 }
 
+Result<void> AddAllowedPrograms(Options& options, const std::string& value) {
+  if (!value.starts_with('/')) return BadValue(value, "an absolute path");
+  options.allow_exec.push_back(value);
+  return {};
+}
+
 Result<void> SetProbe(Options& options, const std::string& value) {
   if (value != "live" && value != "ready") return BadValue(value, "live or ready");
   options.action = value == "live" ? Action::kProbeLive : Action::kProbeReady;
@@ -96,6 +102,8 @@ constexpr std::array kFlags = {
          &SetPath<&Options::root>},
     Flag{"--allow-path", "PREFIX", "let rules reach PREFIX beside /dev; may be repeated",
          &AddAllowedPath},
+    Flag{"--allow-exec", "DIR", "let the configuration name programs in DIR; may be repeated",
+         &AddAllowedPrograms},
     Flag{"--control", "SOCKET", "control socket, mode 0600 (default /run/tenon/tenond.sock)",
          &SetPath<&Options::control>},
     Flag{"--listen", "ADDR:PORT", "serve metrics, health and status on TCP, too (default off)",

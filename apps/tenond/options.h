@@ -26,6 +26,7 @@ struct Options {
   std::string pod_resources;  ///< Default: pod-resources/kubelet.sock in kubelet_dir.
   std::string root = "/";
   std::vector<std::string> allow_paths;
+  std::vector<std::string> allow_exec;
   std::string control = "/run/tenon/tenond.sock";
   std::string listen;  ///< Empty: no TCP.
   base::StreamLog::Format log_format = base::StreamLog::Format::kText;

@@ -27,11 +27,12 @@ uint64_t Seed(const std::string& process_token, const std::string& resource) {
 
 ResourceSet::ResourceSet(const plugin_service::ServiceContext& context,
                          const Surroundings& surroundings, std::string process_token,
-                         std::vector<std::string> allow_paths)
+                         Allowed allowed)
     : context_(context),
       surroundings_(surroundings),
       process_token_(std::move(process_token)),
-      allow_paths_(std::move(allow_paths)),
+      allow_paths_(std::move(allowed.paths)),
+      runner_(context.loop, std::move(allowed.programs)),
       held_(
           context.loop, surroundings.host, context.log,
           {.checkpoint = base::JoinPath(surroundings.directory.path(), checkpoint::kFileName),
@@ -39,9 +40,7 @@ ResourceSet::ResourceSet(const plugin_service::ServiceContext& context,
           [this](const std::string& resource, const std::string& id) {
             return BaseId(resource, id);
           },
-          [this](std::vector<discovery::Holding> holdings) {
-            inventory_.SetHoldings(std::move(holdings));
-          }),
+          [this](std::vector<discovery::Holding> holdings) { OnHoldings(std::move(holdings)); }),
       inventory_(context.clock, context.log, surroundings.events,
                  [this](const std::string& resource, const DeviceSetPtr& devices) {
                    Publish(resource, devices);
@@ -50,8 +49,28 @@ ResourceSet::ResourceSet(const plugin_service::ServiceContext& context,
 void ResourceSet::Publish(const std::string& resource, const DeviceSetPtr& devices) {
   auto plugin = plugins_.find(resource);
   if (plugin == plugins_.end() || devices == nullptr) return;
-  plugin->second->Publish(policy::Replicate(devices, TermsOf(resource).share));
-  held_.SetMatters(inventory_.holdings_matter());
+  auto upkeep = upkeeps_.find(resource);
+  const DeviceSetPtr offered = upkeep == upkeeps_.end() ? devices : upkeep->second->Apply(devices);
+  plugin->second->Publish(policy::Replicate(offered, TermsOf(resource).share));
+  UpdateMatters();
+}
+
+void ResourceSet::OnHoldings(std::vector<discovery::Holding> holdings) {
+  inventory_.SetHoldings(holdings);
+  for (const auto& [name, upkeep] : upkeeps_) {
+    std::set<std::string> held;
+    for (const discovery::Holding& holding : holdings)
+      if (holding.resource == name) held.insert(holding.ids.begin(), holding.ids.end());
+    upkeep->OnHoldings(held);
+  }
+  UpdateMatters();
+}
+
+void ResourceSet::UpdateMatters() {
+  held_.SetMatters(inventory_.holdings_matter() ||
+                   std::ranges::any_of(upkeeps_, [](const auto& entry) {
+                     return entry.second->WaitsForRelease();
+                   }));
 }
 
 std::string ResourceSet::BaseId(const std::string& resource, const std::string& id) const {
@@ -78,16 +97,24 @@ void ResourceSet::Apply(const config::Config& config) {
                                                       : policy::Preference::kInOrder)};
     if (terms_[name].share != terms.share) reshared.push_back(name);
     terms_[name] = terms;
-    if (plugins_.contains(name)) continue;
+    SetUpkeep(resource);
+    const bool pre_start = resource.programs.pre_start.has_value();
+    if (auto plugin = plugins_.find(name); plugin != plugins_.end()) {
+      if (plugin->second->core().options().pre_start_required == pre_start) continue;
+      // The kubelet is told when a plugin registers whether it wants to be called.
+      plugins_.erase(plugin);
+      reshared.push_back(name);
+    }
     // The metrics of a resource belong to one plugin at a time.
     std::erase_if(leaving_, [&name](const Leaving& leaving) { return leaving.name == name; });
-    added.push_back((plugins_[name] = MakePlugin(resource.name)).get());
+    added.push_back((plugins_[name] = MakePlugin(resource.name, pre_start)).get());
   }
   for (auto next = plugins_.begin(); next != plugins_.end();) {
     auto at = next++;
     if (wanted.contains(at->first)) continue;
     Retire(at->first, std::move(at->second));
     terms_.erase(at->first);
+    upkeeps_.erase(at->first);
     plugins_.erase(at);
   }
   // Before anything is offered, as an id may have changed while a pod holds the device.
@@ -99,8 +126,52 @@ void ResourceSet::Apply(const config::Config& config) {
     plugin->Start();
 }
 
-std::unique_ptr<ResourcePlugin> ResourceSet::MakePlugin(const ResourceName& resource) {
+void ResourceSet::SetUpkeep(const config::ResourceConfig& resource) {
+  const std::string& name = resource.name.text();
+  const config::ResourcePrograms& programs = resource.programs;
+  auto convert = [](const std::optional<config::ProgramRule>& rule) {
+    return rule ? std::optional(ToProgram(*rule)) : std::nullopt;
+  };
+  UpkeepRules rules{convert(programs.on_allocate), convert(programs.on_release),
+                    convert(programs.pre_start), std::nullopt};
+  if (programs.health)
+    rules.health = HealthRule{ToProgram(programs.health->program),
+                              std::chrono::seconds(programs.health->every_s)};
+  auto present = upkeeps_.find(name);
+  if (present != upkeeps_.end() && present->second->rules() == rules) return;
+  upkeeps_.erase(name);
+  if (rules == UpkeepRules{}) return;
+  upkeeps_[name] = std::make_unique<Upkeep>(
+      context_,
+      Upkeep::Ports{runner_, name, surroundings_.pod_resources,
+                    [this, name](const std::string& id) { return inventory_.Find(name, id); },
+                    [this, name] { Publish(name, inventory_.devices(name)); },
+                    [this, name](const std::string& id, const std::string& text) {
+                      context_.log.Info(text, {{"resource", name}, {"device", id}});
+                      surroundings_.events.Add({context_.clock.WallNow(), name, id, text});
+                    }},
+      std::move(rules));
+}
+
+plugin::PrepareFn ResourceSet::PrepareBy(const std::string& resource,
+                                         void (Upkeep::*moment)(const std::vector<std::string>&,
+                                                                Upkeep::DoneFn)) {
+  return [this, resource, moment](const std::vector<std::string>& ids, Upkeep::DoneFn done) {
+    auto upkeep = upkeeps_.find(resource);
+    if (upkeep == upkeeps_.end()) return done({});
+    std::set<std::string> base_ids;  // Of replicas the devices, each once.
+    for (const std::string& id : ids)
+      base_ids.insert(BaseId(resource, id));
+    ((*upkeep->second).*moment)({base_ids.begin(), base_ids.end()}, std::move(done));
+  };
+}
+
+std::unique_ptr<ResourcePlugin> ResourceSet::MakePlugin(const ResourceName& resource,
+                                                        bool pre_start) {
   plugin::PluginHooks hooks;
+  hooks.before_allocate = PrepareBy(resource.text(), &Upkeep::BeforeAllocate);
+  hooks.on_allocate = PrepareBy(resource.text(), &Upkeep::OnAllocate);
+  if (pre_start) hooks.pre_start = PrepareBy(resource.text(), &Upkeep::PreStart);
   hooks.resolve = [this, name = resource.text()](const Device& device) {
     return Resolve(name, device);
   };
@@ -117,13 +188,13 @@ std::unique_ptr<ResourcePlugin> ResourceSet::MakePlugin(const ResourceName& reso
       std::move(hooks));
 }
 
-discovery::SourcesByResource ResourceSet::MakeAllSources(const config::Config& config) const {
+discovery::SourcesByResource ResourceSet::MakeAllSources(const config::Config& config) {
   const discovery::Surroundings surroundings{surroundings_.host, surroundings_.file_watch,
                                              context_.loop.timers(), context_.log,
                                              surroundings_.uevents};
   discovery::SourcesByResource sources;
   for (const config::ResourceConfig& resource : config.resources)
-    sources[resource.name.text()] = MakeSources(surroundings, resource, allow_paths_);
+    sources[resource.name.text()] = MakeSources(surroundings, runner_, resource, allow_paths_);
   return sources;
 }
 
@@ -157,6 +228,10 @@ Result<plugin::DeviceParts> ResourceSet::Resolve(const std::string& resource,
   const discovery::Holding holding{resource, {found->id.value}, std::move(numbers), "a pod"};
   held_.OnAllocated(holding);
   inventory_.AddHolding(holding);
+  if (auto upkeep = upkeeps_.find(resource); upkeep != upkeeps_.end()) {
+    upkeep->second->OnAllocated(found->id.value);
+    UpdateMatters();
+  }
   return parts;
 }
 

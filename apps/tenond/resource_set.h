@@ -19,7 +19,9 @@
 #include "plugin_service/resource_plugin.h"
 #include "plugin_service/service_context.h"
 #include "policy/preferred.h"
+#include "program/runner.h"
 #include "tenond/held_book.h"
+#include "tenond/upkeep.h"
 
 namespace tenon::tenond {
 
@@ -38,8 +40,14 @@ class ResourceSet final {
     std::string pod_resources;  ///< The kubelet's socket that tells who holds what.
   };
 
+  /// What the command line lets the configuration reach.
+  struct Allowed {
+    std::vector<std::string> paths;
+    std::vector<std::string> programs;  ///< Directories.
+  };
+
   ResourceSet(const plugin_service::ServiceContext& context, const Surroundings& surroundings,
-              std::string process_token, std::vector<std::string> allow_paths);
+              std::string process_token, Allowed allowed);
   ResourceSet(const ResourceSet&) = delete;
   ResourceSet& operator=(const ResourceSet&) = delete;
 
@@ -74,8 +82,16 @@ class ResourceSet final {
   };
 
   void Publish(const std::string& resource, const DeviceSetPtr& devices);
-  std::unique_ptr<plugin_service::ResourcePlugin> MakePlugin(const ResourceName& resource);
-  discovery::SourcesByResource MakeAllSources(const config::Config& config) const;
+  std::unique_ptr<plugin_service::ResourcePlugin> MakePlugin(const ResourceName& resource,
+                                                             bool pre_start);
+  /// Has the programs of a resource prepare devices; `moment` is one of PluginHooks.
+  plugin::PrepareFn PrepareBy(const std::string& resource,
+                              void (Upkeep::*moment)(const std::vector<std::string>& ids,
+                                                     Upkeep::DoneFn done));
+  void SetUpkeep(const config::ResourceConfig& resource);
+  void OnHoldings(std::vector<discovery::Holding> holdings);
+  void UpdateMatters();
+  discovery::SourcesByResource MakeAllSources(const config::Config& config);
   /// Errors: see plugin::ResolveFn.
   Result<plugin::DeviceParts> Resolve(const std::string& resource, const Device& device);
   /// The defaults for one that is not in the configuration: it may still be leaving.
@@ -87,9 +103,11 @@ class ResourceSet final {
   const Surroundings surroundings_;
   const std::string process_token_;
   const std::vector<std::string> allow_paths_;
+  program::Runner runner_;
   std::map<std::string, Terms> terms_;  ///< Of all resources in `plugins_`.
   Plugins plugins_;
   std::list<Leaving> leaving_;
+  std::map<std::string, std::unique_ptr<Upkeep>> upkeeps_;  ///< Of resources with programs.
   size_t draining_ = 0;
   std::function<void()> drained_;
   HeldBook held_;

@@ -152,7 +152,7 @@ INSTANTIATE_TEST_SUITE_P(
         Fault{"UnknownKeyOfAResource",
               Named("r\n  shares: 10"),
               {"f:4:3: unknown key \"shares\"; did you mean \"share\"? known here: name, devices, "
-               "share, prefer"}},
+               "share, prefer, onAllocate, onRelease, preStart, health"}},
         Fault{"PreferenceOfAnotherKind",
               Named("r\n  prefer: random"),
               {"f:4:11: prefer \"random\"; write spread, packed or numa"}},
@@ -181,15 +181,15 @@ INSTANTIATE_TEST_SUITE_P(
               Rule("permissions: rw"),
               {"f:5:7: this rule does not say which devices; add \"path: /dev/fuse\", \"usb: "
                "{vendor: ...}\", \"pci: {...}\", \"sysfs: {...}\" or \"virtual: {count: 4}\""}},
-        Fault{"MisspelledSelector",
-              Rule("paht: /dev/fuse"),
-              {"f:5:7: unknown key \"paht\"; did you mean \"path\"? known here: path, usb, pci, "
-               "sysfs, virtual, all, nodes, mountPath, permissions, type, readOnly, shared, "
-               "unsafe"}},
-        Fault{"PlannedSelector",
+        Fault{
+            "MisspelledSelector",
+            Rule("paht: /dev/fuse"),
+            {"f:5:7: unknown key \"paht\"; did you mean \"path\"? known here: path, usb, pci, "
+             "sysfs, virtual, command, all, nodes, mountPath, permissions, type, readOnly, shared, "
+             "unsafe"}},
+        Fault{"CommandThatIsNotAllowed",
               Rule("{command: [/bin/x]}"),
-              {"f:5:8: unknown key \"command\"; known here: path, usb, pci, sysfs, virtual, all, "
-               "nodes, mountPath, permissions, type, readOnly, shared, unsafe"}},
+              {"f:5:18: program \"/bin/x\": not allowed; start tenond with --allow-exec /bin"}},
         Fault{"PathIsAList",
               Rule("path: [/dev/fuse]"),
               {"f:5:13: \"path\" must be text, this is a list; write path: and the text on one "

@@ -11,6 +11,7 @@
 #include "base/strings.h"
 #include "base/unique_fd.h"
 #include "config/allowed_paths.h"
+#include "config/program_reader.h"
 #include "config/rule_reader.h"
 #include "config/strict_mapping.h"
 
@@ -19,12 +20,17 @@ namespace {
 
 constexpr ParseLimits kLimits{.bytes = kMaxFileBytes, .depth = 16, .values = 100'000};
 constexpr size_t kMaxDomainBytes = 244;
+constexpr int64_t kMostHookTimeout = 600;
+/// A kubelet waits 30 s. Source: pluginapi.KubeletPreStartContainerRPCTimeoutInSecs.
+constexpr int64_t kMostPreStartTimeout = 25;
+constexpr int64_t kHealthEvery = 60;
 
 /// Reads the document of a file from the top down.
 class DocumentReader final {
  public:
-  DocumentReader(const AllowedPaths& allowed, Faults& faults)
-      : faults_(faults), rules_(allowed, faults) {}
+  DocumentReader(const AllowedPaths& allowed, const std::vector<std::string>& allow_exec,
+                 Faults& faults)
+      : faults_(faults), programs_(allow_exec, faults), rules_(allowed, programs_, faults) {}
 
   Config Read(const Value& document);
 
@@ -33,9 +39,11 @@ class DocumentReader final {
   void ReadResource(const Value& value);
   std::optional<ResourceName> ReadName(const StrictMapping& resource);
   std::optional<policy::Preference> ReadPreference(const StrictMapping& resource);
+  ResourcePrograms ReadPrograms(const StrictMapping& resource, int64_t share);
   void CheckVirtualCount(const ResourceConfig& resource);
 
   Faults& faults_;
+  ProgramReader programs_;
   RuleReader rules_;
   Config config_;
   std::map<ResourceName, Mark> names_;
@@ -82,8 +90,10 @@ void DocumentReader::ReadDomain(const StrictMapping& top) {
 }
 
 void DocumentReader::ReadResource(const Value& value) {
-  StrictMapping resource(value, {"name", "devices", "share", "prefer"}, "\"name: serial\"",
-                         faults_);
+  StrictMapping resource(
+      value,
+      {"name", "devices", "share", "prefer", "onAllocate", "onRelease", "preStart", "health"},
+      "\"name: serial\"", faults_);
   if (!resource.ok()) return;
   auto name = ReadName(resource);
   std::vector<DeviceRule> devices;
@@ -96,8 +106,10 @@ void DocumentReader::ReadResource(const Value& value) {
       if (auto rule = rules_.Read(item)) devices.push_back(*std::move(rule));
   const int64_t share = resource.Number("share", 1, kMaxVirtualDevices).value_or(1);
   const auto prefer = ReadPreference(resource);
+  ResourcePrograms programs = ReadPrograms(resource, share);
   if (!name) return;
-  config_.resources.push_back({*std::move(name), value.mark(), std::move(devices), share, prefer});
+  config_.resources.push_back(
+      {*std::move(name), value.mark(), std::move(devices), share, prefer, std::move(programs)});
   CheckVirtualCount(config_.resources.back());
 }
 
@@ -130,6 +142,22 @@ std::optional<policy::Preference> DocumentReader::ReadPreference(const StrictMap
   faults_.Add(resource.Find("prefer")->mark(),
               "prefer " + Quoted(*text) + "; write spread, packed or numa");
   return std::nullopt;
+}
+
+ResourcePrograms DocumentReader::ReadPrograms(const StrictMapping& resource, int64_t share) {
+  ResourcePrograms programs;
+  programs.on_allocate = programs_.Read(resource, "onAllocate", kMostHookTimeout);
+  programs.on_release = programs_.Read(resource, "onRelease", kMostHookTimeout);
+  programs.pre_start = programs_.Read(resource, "preStart", kMostPreStartTimeout);
+  programs.health = programs_.ReadPeriodic(resource, "health", kHealthEvery);
+  if (share == 1) return programs;
+  for (std::string_view key : {"onAllocate", "onRelease"})
+    if (resource.Find(key) != nullptr)
+      faults_.Add(resource.KeyMark(key),
+                  Quoted(key) +
+                      " does not go with \"share\", as a shared device has no first and "
+                      "no last user; leave one of them out");
+  return programs;
 }
 
 /// Each rule keeps to the limit by itself; here it is about all of a resource.
@@ -187,7 +215,7 @@ ConfigOutcome Load(std::string_view text, std::string_view file, const LoadOptio
     return Refused(PlaceText(file, {1, 1}) +
                    ": empty; begin it with \"domain: example.com\" and \"resources:\"");
   Faults faults(file);
-  Config config = DocumentReader(*allowed, faults).Read(documents->front());
+  Config config = DocumentReader(*allowed, options.allow_exec, faults).Read(documents->front());
   if (documents->size() > 1)
     faults.Add((*documents)[1].mark(),
                "a second document; remove the \"---\" above it, all resources stand in one list");

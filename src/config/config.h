@@ -99,9 +99,37 @@ struct VirtualRule {
   bool operator==(const VirtualRule&) const = default;
 };
 
+/// A program that the command line allows.
+struct ProgramRule {
+  std::vector<std::string> argv;  ///< Never empty; argv[0] is an absolute path.
+  int64_t timeout_s = 30;
+  bool operator==(const ProgramRule&) const = default;
+};
+
+struct PeriodicProgramRule {
+  ProgramRule program;
+  int64_t every_s = 60;
+  bool operator==(const PeriodicProgramRule&) const = default;
+};
+
+/// Devices that a program tells of.
+struct CommandRule {
+  PeriodicProgramRule list;
+  bool operator==(const CommandRule&) const = default;
+};
+
+/// What is run for each device of a resource, and when.
+struct ResourcePrograms {
+  std::optional<ProgramRule> on_allocate;
+  std::optional<ProgramRule> on_release;
+  std::optional<ProgramRule> pre_start;
+  std::optional<PeriodicProgramRule> health;
+  bool operator==(const ResourcePrograms&) const = default;
+};
+
 /// One part of each device of a rule.
 struct Member {
-  std::variant<PathRule, UsbRule, PciRule, SysfsRule, VirtualRule> source;
+  std::variant<PathRule, UsbRule, PciRule, SysfsRule, VirtualRule, CommandRule> source;
   NodeRule nodes;
   bool optional = false;
   int64_t limit = 1;  ///< Of how many devices each match may be part.
@@ -121,6 +149,7 @@ struct ResourceConfig {
   int64_t share = 1;                ///< How many replicas of each device are offered.
   /// Without it: in order, or spread where devices are shared.
   std::optional<policy::Preference> prefer;
+  ResourcePrograms programs;
 };
 
 struct Config {
@@ -132,6 +161,8 @@ struct Config {
 struct LoadOptions {
   /// The values of --allow-path: what rules may reach beside /dev, and where they may be unsafe.
   std::vector<std::string> allow_paths;
+  /// The values of --allow-exec: directories whose programs may be named.
+  std::vector<std::string> allow_exec;
 };
 
 /// A configuration, or everything that is wrong with it in the order of the file, each as

@@ -148,7 +148,8 @@ resources:
           "devices under one name",
           "f.yaml:12:27: \"path\" and \"virtual\" in one rule; make two rules of them, each with "
           "\"- \"",
-          "f.yaml:13:9: unknown key \"gpu\"; known here: path, usb, pci, sysfs, virtual, all, "
+          "f.yaml:13:9: unknown key \"gpu\"; known here: path, usb, pci, sysfs, virtual, command, "
+          "all, "
           "nodes, mountPath, permissions, type, readOnly, shared, unsafe",
           "f.yaml:15:14: \"devices\" must be a list with at least one item, this is an empty list; "
           "begin each item with \"- \""));

@@ -13,9 +13,10 @@ namespace {
 using Keys = std::vector<std::string_view>;
 
 constexpr int64_t kMaxLimit = 1000;
+constexpr int64_t kCommandEvery = 60;
 
 const Keys& Selectors() {
-  static const Keys selectors = {"path", "usb", "pci", "sysfs", "virtual", "all"};
+  static const Keys selectors = {"path", "usb", "pci", "sysfs", "virtual", "command", "all"};
   return selectors;
 }
 
@@ -23,16 +24,18 @@ const Keys& Selectors() {
 Keys KeysBeside(std::string_view selector) {
   if (selector == "virtual" || selector == "all") return {};
   Keys keys = {"mountPath", "permissions", "shared", "unsafe"};
+  if (selector == "command") keys = {"mountPath", "permissions", "shared"};
   if (selector == "path") keys.insert(keys.end(), {"type", "readOnly"});
   if (selector == "usb" || selector == "pci") keys.push_back("nodes");
   return keys;
 }
 
 Keys KnownKeys(bool in_group) {
-  Keys keys = {"path",      "usb",         "pci",  "sysfs",    "virtual", "all",   "nodes",
-               "mountPath", "permissions", "type", "readOnly", "shared",  "unsafe"};
+  Keys keys = {"path",  "usb",       "pci",         "sysfs", "virtual",  "command", "all",
+               "nodes", "mountPath", "permissions", "type",  "readOnly", "shared",  "unsafe"};
   if (!in_group) return keys;
   std::erase(keys, "virtual");
+  std::erase(keys, "command");
   std::erase(keys, "all");
   keys.insert(keys.end(), {"optional", "limit"});
   return keys;
@@ -97,7 +100,8 @@ std::optional<Member> RuleReader::ReadMember(const StrictMapping& rule, bool in_
   std::string_view selector;
   for (std::string_view key : Selectors()) {
     if (rule.Find(key) == nullptr) continue;
-    if (in_group && (key == "virtual" || key == "all")) continue;  // Unknown here, and told.
+    if (in_group && (key == "virtual" || key == "command" || key == "all"))
+      continue;  // Unknown here, and told.
     if (selector.empty())
       selector = key;
     else
@@ -129,6 +133,11 @@ bool RuleReader::ReadSource(const StrictMapping& rule, std::string_view selector
     return true;
   };
   if (selector == "path") return take(ReadPath(rule, member.nodes));
+  if (selector == "command") {
+    auto list = programs_.ReadPeriodic(rule, selector, kCommandEvery);
+    if (list) member.source = CommandRule{*std::move(list)};
+    return list.has_value();
+  }
   const Value& value = *rule.Find(selector);
   if (selector == "usb") return take(ReadUsb(value, ReadSubsystems(rule), faults_));
   if (selector == "pci") return take(ReadPci(value, ReadSubsystems(rule), faults_));

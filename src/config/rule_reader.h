@@ -8,6 +8,7 @@
 
 #include "config/allowed_paths.h"
 #include "config/config.h"
+#include "config/program_reader.h"
 #include "config/strict_mapping.h"
 #include "value/value.h"
 
@@ -17,8 +18,9 @@ namespace tenon::config {
 /// them, because each device node belongs to one rule only unless it is shared.
 class RuleReader final {
  public:
-  /// Both are borrowed.
-  RuleReader(const AllowedPaths& allowed, Faults& faults) : allowed_(allowed), faults_(faults) {}
+  /// All are borrowed.
+  RuleReader(const AllowedPaths& allowed, ProgramReader& programs, Faults& faults)
+      : allowed_(allowed), programs_(programs), faults_(faults) {}
 
   /// Returns nullopt, with at least one fault added, for what is no rule. A rule returned may
   /// have faults too: what counts is whether any were added at the end.
@@ -45,6 +47,7 @@ class RuleReader final {
   void CheckOnce(Mark mark, const PathRule& path, bool shared);
 
   const AllowedPaths& allowed_;
+  ProgramReader& programs_;
   Faults& faults_;
   std::map<std::string, Literal> literal_paths_;
 };

@@ -10,19 +10,6 @@
 namespace tenon::plugin {
 namespace {
 
-/// A comma inside a path would read as two paths.
-void AppendPath(std::string& list, std::string_view path) {
-  if (!list.empty()) list += ',';
-  for (char c : path) {
-    if (c == ',')
-      list += "%2C";
-    else if (c == '%')
-      list += "%25";
-    else
-      list += c;
-  }
-}
-
 Result<const Device*> FindHealthy(const DeviceSet& devices, const std::string& id) {
   const Device* device = FindDevice(devices.devices, id);
   if (device == nullptr) return Error(Code::kNotFound, "not offered by this plugin");
@@ -89,7 +76,7 @@ Result<ContainerAllocation> PlanContainer(const ResourceName& resource, const De
   if (!ids.empty()) all.env[prefix + "_IDS"] = base::Join(ids, ",");
   std::string paths;
   for (const DeviceNode& node : all.device_nodes)
-    AppendPath(paths, node.container_path);
+    AppendToPathList(paths, node.container_path);
   if (!paths.empty()) all.env[prefix + "_PATHS"] = std::move(paths);
   return all;
 }
@@ -111,6 +98,18 @@ Result<std::vector<ContainerAllocation>> PlanAllocation(
     TENON_TRY(plan.emplace_back(), PlanContainer(resource, devices, request.device_ids, resolve));
   }
   return plan;
+}
+
+void AppendToPathList(std::string& list, std::string_view path) {
+  if (!list.empty()) list += ',';
+  for (char c : path) {
+    if (c == ',')
+      list += "%2C";
+    else if (c == '%')
+      list += "%25";
+    else
+      list += c;
+  }
 }
 
 std::string EnvironmentPrefix(const ResourceName& resource) {

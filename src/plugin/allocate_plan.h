@@ -3,6 +3,7 @@
 #include <functional>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -41,6 +42,9 @@ Result<std::vector<ContainerAllocation>> PlanAllocation(
 /// (comma-separated ids) and _PATHS (comma-separated container paths, left out if there are
 /// none). Only [A-Z0-9_], so that every shell can read it.
 std::string EnvironmentPrefix(const ResourceName& resource);
+
+/// Appends to a comma-separated list; a comma in the path is written "%2C" and "%" "%25".
+void AppendToPathList(std::string& list, std::string_view path);
 
 /// "PCIDEVICE_EXAMPLE_COM_SERIAL": the variable of a list for this resource, as other plugins call
 /// it. Source: sriov-network-device-plugin and KubeVirt, which read them.

@@ -64,7 +64,7 @@ Result<std::vector<std::vector<std::string>>> PluginCore::Prefer(
   return answers;
 }
 
-Result<void> PluginCore::PreStart(const std::vector<std::string>& ids) const {
+Result<void> PluginCore::CheckIds(const std::vector<std::string>& ids) const {
   TENON_TRY([[maybe_unused]] auto plan,
             PlanAllocation(resource_, *devices_, {api::AllocateRequest{ids}},
                            [](const Device&) { return DeviceParts{}; }));
@@ -72,7 +72,7 @@ Result<void> PluginCore::PreStart(const std::vector<std::string>& ids) const {
 }
 
 api::PluginOptions PluginCore::options() const {
-  return {.pre_start_required = false,
+  return {.pre_start_required = static_cast<bool>(hooks_.pre_start),
           .preferred_allocation_available = static_cast<bool>(hooks_.preferred)};
 }
 

@@ -14,6 +14,11 @@
 
 namespace tenon::plugin {
 
+/// Work that has to be done before an answer. `done` runs once, in this call or later, with the
+/// error that the caller is given instead; never if the resource ends first.
+using PrepareFn = std::function<void(const std::vector<std::string>& ids,
+                                     std::function<void(Result<void>)> done)>;
+
 /// What a plugin does for its resource. Capabilities are derived from which hooks are there, so
 /// that they cannot drift from them.
 struct PluginHooks {
@@ -22,6 +27,12 @@ struct PluginHooks {
   /// told not to ask.
   std::function<Result<std::vector<std::string>>(const DeviceSet&, const api::PreferredRequest&)>
       preferred;
+  /// Before the ids of an Allocate are looked at. Optional.
+  PrepareFn before_allocate;
+  /// Once they were found to be offered and healthy, and before they are resolved. Optional.
+  PrepareFn on_allocate;
+  /// Before PreStartContainer is answered. Empty: the kubelet is told not to call it.
+  PrepareFn pre_start;
 };
 
 /// Larger lists are refused: a kubelet drops the stream and the resource stays at 0.
@@ -57,11 +68,11 @@ class PluginCore final {
   /// request that cannot be met.
   Result<std::vector<std::vector<std::string>>> Prefer(
       const std::vector<api::PreferredRequest>& requests) const;
-  /// Nothing has to be done before a container starts, but the ids are checked. Errors:
-  /// kNotFound, kFailedPrecondition.
-  Result<void> PreStart(const std::vector<std::string>& ids) const;
+  /// Whether these ids could be allocated. Errors: kNotFound, kFailedPrecondition.
+  Result<void> CheckIds(const std::vector<std::string>& ids) const;
 
   api::PluginOptions options() const;
+  const PluginHooks& hooks() const { return hooks_; }
   const ResourceName& resource() const { return resource_; }
   const DeviceSetPtr& devices() const { return devices_; }
   size_t list_bytes() const { return list_->size(); }

@@ -96,8 +96,8 @@ TEST_F(PluginCoreTest, AllocateKnowsThePublishedDevicesOnly) {
 TEST_F(PluginCoreTest, PreStartRefusesIdsThatAreNotOffered) {
   ASSERT_TRUE(core.Publish(Set({"a"})));
 
-  EXPECT_TRUE(core.PreStart({"a"}));
-  auto refused = core.PreStart({"b"});
+  EXPECT_TRUE(core.CheckIds({"a"}));
+  auto refused = core.CheckIds({"b"});
   ASSERT_FALSE(refused);
   EXPECT_EQ("device b: not offered by this plugin", refused.error().message());
 }

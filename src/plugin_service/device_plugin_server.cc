@@ -58,45 +58,82 @@ void DevicePluginServer::AddUnary(rpc::Server& server, std::string_view path, Me
   const std::string_view name = path.substr(path.rfind('/') + 1);
   server.AddUnary(std::string(path), [this, name, method](std::string_view request,
                                                           std::unique_ptr<rpc::UnaryCall> call) {
-    const base::MonotonicTime start = context_.clock.Now();
-    Result<std::string> reply = (this->*method)(request);
-    rpc::Status status = reply ? rpc::Status{} : ToStatus(reply.error());
-    const rpc::StatusCode code = status.code;
-    if (reply)
-      call->Reply(*std::move(reply));
-    else
-      call->Fail(std::move(status));
-    metrics_.OnCall(name, code, context_.clock.Now() - start);
+    const uint64_t id = next_call_++;
+    calls_[id] = {std::move(call), name, context_.clock.Now()};
+    (this->*method)(request, [this, id](Result<std::string> reply) {
+      auto open = calls_.extract(id);
+      if (!open.empty()) Reply(std::move(open.mapped()), std::move(reply));
+    });
   });
 }
 
-Result<std::string> DevicePluginServer::GetOptions(std::string_view) {
-  return wire::EncodePluginOptions(core_.options());
+void DevicePluginServer::Reply(OpenCall open, Result<std::string> reply) {
+  rpc::Status status = reply ? rpc::Status{} : ToStatus(reply.error());
+  const rpc::StatusCode code = status.code;
+  if (reply)
+    open.call->Reply(*std::move(reply));
+  else
+    open.call->Fail(std::move(status));
+  metrics_.OnCall(open.method, code, context_.clock.Now() - open.start);
 }
 
-Result<std::string> DevicePluginServer::Allocate(std::string_view request) {
-  TENON_TRY(auto containers, wire::DecodeAllocateRequest(request));
-  auto plan = core_.Allocate(containers);
-  if (on_allocate_) {
-    if (plan)
-      on_allocate_(JoinIds(containers));
-    else
-      on_allocate_(plan.error());
-  }
-  if (!plan) return std::move(plan).error();
-  return wire::EncodeAllocateResponse(*plan);
+void DevicePluginServer::Prepare(const plugin::PrepareFn& hook, const std::vector<std::string>& ids,
+                                 std::function<void(Result<void>)> next) {
+  if (!hook) return next({});
+  hook(ids, [alive = std::weak_ptr(alive_), next = std::move(next)](Result<void> done) {
+    if (!alive.expired()) next(std::move(done));
+  });
 }
 
-Result<std::string> DevicePluginServer::Prefer(std::string_view request) {
-  TENON_TRY(auto containers, wire::DecodePreferredRequest(request));
-  TENON_TRY(auto answers, core_.Prefer(containers));
-  return wire::EncodePreferredResponse(answers);
+void DevicePluginServer::GetOptions(std::string_view, const Answer& answer) {
+  answer(wire::EncodePluginOptions(core_.options()));
 }
 
-Result<std::string> DevicePluginServer::PreStart(std::string_view request) {
-  TENON_TRY(auto ids, wire::DecodePreStartRequest(request));
-  TENON_TRY_VOID(core_.PreStart(ids));
-  return std::string();
+Result<std::string> DevicePluginServer::Plan(
+    const std::vector<api::AllocateRequest>& containers) const {
+  TENON_TRY(auto plan, core_.Allocate(containers));
+  return wire::EncodeAllocateResponse(plan);
+}
+
+void DevicePluginServer::Allocate(std::string_view request, const Answer& answer) {
+  auto containers = wire::DecodeAllocateRequest(request);
+  if (!containers) return answer(std::move(containers).error());
+  std::vector<std::string> ids;
+  for (const api::AllocateRequest& container : *containers)
+    ids.insert(ids.end(), container.device_ids.begin(), container.device_ids.end());
+  auto finish = [this, containers = *containers, answer](Result<void> ready) {
+    Result<std::string> reply = ready ? Plan(containers) : std::move(ready).error();
+    if (on_allocate_) {
+      if (reply)
+        on_allocate_(JoinIds(containers));
+      else
+        on_allocate_(reply.error());
+    }
+    answer(std::move(reply));
+  };
+  Prepare(core_.hooks().before_allocate, ids, [this, ids, finish](Result<void> ready) {
+    if (ready) ready = core_.CheckIds(ids);
+    if (!ready) return finish(std::move(ready));
+    Prepare(core_.hooks().on_allocate, ids, finish);
+  });
+}
+
+void DevicePluginServer::Prefer(std::string_view request, const Answer& answer) {
+  auto prefer = [this, request]() -> Result<std::string> {
+    TENON_TRY(auto containers, wire::DecodePreferredRequest(request));
+    TENON_TRY(auto answers, core_.Prefer(containers));
+    return wire::EncodePreferredResponse(answers);
+  };
+  answer(prefer());
+}
+
+void DevicePluginServer::PreStart(std::string_view request, const Answer& answer) {
+  auto ids = wire::DecodePreStartRequest(request);
+  if (!ids) return answer(std::move(ids).error());
+  if (auto checked = core_.CheckIds(*ids); !checked) return answer(std::move(checked).error());
+  Prepare(core_.hooks().pre_start, *ids, [answer](Result<void> done) {
+    answer(done ? Result<std::string>(std::string()) : std::move(done).error());
+  });
 }
 
 void DevicePluginServer::Watch(std::unique_ptr<rpc::ServerStream> stream) {
@@ -127,6 +164,7 @@ void DevicePluginServer::OnClosed(uint64_t id) {
 
 void DevicePluginServer::Stop() {
   EndStreams();
+  calls_.clear();
   server_.reset();
 }
 

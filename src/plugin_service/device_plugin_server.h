@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "plugin/plugin_core.h"
 #include "plugin/ports.h"
@@ -53,14 +54,27 @@ class DevicePluginServer final : public plugin::PluginSocket {
     std::unique_ptr<rpc::ServerStream> stream;
     std::unique_ptr<plugin::PluginCore::Subscription> subscription;  // Ends before the stream.
   };
-  using Method = Result<std::string> (DevicePluginServer::*)(std::string_view request);
+  /// A call whose answer takes a while.
+  struct OpenCall {
+    std::unique_ptr<rpc::UnaryCall> call;
+    std::string_view method;
+    base::MonotonicTime start;
+  };
+  using Answer = std::function<void(Result<std::string>)>;
+  /// Answers in the call or later.
+  using Method = void (DevicePluginServer::*)(std::string_view request, const Answer& answer);
 
   void AddMethods(rpc::Server& server);
   void AddUnary(rpc::Server& server, std::string_view path, Method method);
-  Result<std::string> GetOptions(std::string_view request);
-  Result<std::string> Allocate(std::string_view request);
-  Result<std::string> Prefer(std::string_view request);
-  Result<std::string> PreStart(std::string_view request);
+  void Reply(OpenCall open, Result<std::string> reply);
+  void GetOptions(std::string_view request, const Answer& answer);
+  void Allocate(std::string_view request, const Answer& answer);
+  void Prefer(std::string_view request, const Answer& answer);
+  void PreStart(std::string_view request, const Answer& answer);
+  /// Has `hook` prepare these ids, if there is one, and goes on with `next` if we still exist.
+  void Prepare(const plugin::PrepareFn& hook, const std::vector<std::string>& ids,
+               std::function<void(Result<void>)> next);
+  Result<std::string> Plan(const std::vector<api::AllocateRequest>& containers) const;
   void Watch(std::unique_ptr<rpc::ServerStream> stream);
   void OnWritten(uint64_t id);
   void OnClosed(uint64_t id);
@@ -75,7 +89,11 @@ class DevicePluginServer final : public plugin::PluginSocket {
   std::function<void()> on_idle_;
   std::unique_ptr<rpc::Server> server_;
   std::map<uint64_t, OpenStream> streams_;  // Ends before the server.
+  std::map<uint64_t, OpenCall> calls_;      // Ends before the server.
   uint64_t next_stream_ = 1;
+  uint64_t next_call_ = 1;
+  // What was asked of others may be done when this is gone; gone with it.
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
   loop::TimerHandle drained_;
 };
 

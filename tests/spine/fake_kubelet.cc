@@ -156,4 +156,14 @@ void FakeKubelet::Allocate(const std::string& resource,
       }));
 }
 
+void FakeKubelet::PreStart(const std::string& resource, const std::vector<std::string>& ids,
+                           std::function<void(rpc::Status)> done) {
+  const auto& plugin = plugins_.at(resource);
+  calls_.push_back(plugin->channel->Unary(
+      wire::kPreStartContainer, wire::EncodePreStartRequest(ids), kDialTimeout,
+      [done = std::move(done)](rpc::Status status, const std::string&) {
+        done(std::move(status));
+      }));
+}
+
 }  // namespace tenon::spine

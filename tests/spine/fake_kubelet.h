@@ -63,6 +63,8 @@ class FakeKubelet final {
   using AllocateDone = std::function<void(rpc::Status, std::vector<ContainerAllocation>)>;
   void Allocate(const std::string& resource, const std::vector<api::AllocateRequest>& containers,
                 AllocateDone done);
+  void PreStart(const std::string& resource, const std::vector<std::string>& ids,
+                std::function<void(rpc::Status)> done);
 
  private:
   struct Registering {

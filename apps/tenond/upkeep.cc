@@ -1,0 +1,245 @@
+#include "tenond/upkeep.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/strings.h"
+#include "plugin/allocate_plan.h"
+
+namespace tenon::tenond {
+namespace {
+
+constexpr base::Duration kAskDeadline = std::chrono::seconds(2);
+constexpr base::Duration kRetryCleaning = std::chrono::seconds(30);
+
+/// Several programs for one answer: the first error counts.
+struct Gathered {
+  size_t left;
+  std::optional<Error> error;
+  Upkeep::DoneFn done;
+};
+
+}  // namespace
+
+std::map<std::string, std::string> DeviceVariables(const std::string& event,
+                                                   const std::string& resource,
+                                                   const std::string& id,
+                                                   const discovery::FoundDevice* found) {
+  std::string paths;
+  if (found != nullptr)
+    for (const discovery::FoundPath& path : found->paths)
+      plugin::AppendToPathList(paths, path.real_path);
+  return {{"TENON_EVENT", event},
+          {"TENON_RESOURCE", resource},
+          {"TENON_DEVICE_ID", id},
+          {"TENON_DEVICE_PATHS", paths}};
+}
+
+Upkeep::Upkeep(const plugin_service::ServiceContext& context, Ports ports, UpkeepRules rules)
+    : context_(context), ports_(std::move(ports)), rules_(std::move(rules)) {
+  if (!rules_.health) return;
+  health_ = std::make_unique<HealthRounds>(
+      HealthRounds::Ports{
+          context_.loop, context_.clock, ports_.runner,
+          [this](const std::string& id) {
+            return DeviceVariables("health", ports_.resource, id, ports_.find(id));
+          },
+          [this](const std::string& id, const std::string& text) { OnHealth(id, text); }},
+      *rules_.health);
+}
+
+DeviceSetPtr Upkeep::Apply(const DeviceSetPtr& devices) {
+  auto offered = std::make_shared<DeviceSet>(*devices);
+  offered->revision += changes_;
+  std::vector<std::string> healthy;
+  for (Device& device : offered->devices) {
+    if (!device.healthy()) continue;
+    healthy.push_back(device.id.value);
+    auto entry = entries_.find(device.id.value);
+    const State state = entry == entries_.end() ? State::kUnknown : entry->second.state;
+    if (state == State::kCleaning || state == State::kFailed) {
+      device.health = Health::kUnhealthy;
+      device.reason = state == State::kCleaning ? "being cleaned" : entry->second.reason;
+      device.since = entry->second.since;
+    } else if (const auto* sick = health_ ? health_->Find(device.id.value) : nullptr) {
+      device.health = Health::kUnhealthy;
+      device.reason = sick->reason;
+      device.since = sick->since;
+    }
+  }
+  if (health_) health_->SetDevices(std::move(healthy));
+  return offered;
+}
+
+bool Upkeep::WaitsForRelease() const {
+  return rules_.on_release && std::ranges::any_of(entries_, [](const auto& entry) {
+           return entry.second.state == State::kHeld;
+         });
+}
+
+void Upkeep::OnHoldings(const std::set<std::string>& held) {
+  if (!rules_.on_release) return;
+  for (const std::string& id : held)
+    if (Entry& entry = entries_[id]; entry.state == State::kUnknown && entry.jobs.empty())
+      entry.state = State::kHeld;
+  std::vector<std::string> released;
+  for (const auto& [id, entry] : entries_)
+    if (entry.state == State::kHeld && entry.jobs.empty() && !held.contains(id))
+      released.push_back(id);
+  for (const std::string& id : released)
+    CleanReleased(id);
+}
+
+void Upkeep::OnAllocated(const std::string& id) {
+  if (rules_.on_release) SetState(id, State::kHeld);
+}
+
+void Upkeep::CleanReleased(const std::string& id) {
+  SetState(id, State::kCleaning);
+  Clean(id, [](const Result<void>&) {});
+}
+
+void Upkeep::Clean(const std::string& id, DoneFn done) {
+  Enqueue(id, {"release", *rules_.on_release, [this, id, done = std::move(done)](Result<void> ok) {
+                 if (ok) {
+                   SetState(id, State::kClean);
+                 } else {
+                   SetState(id, State::kFailed, "not clean: " + ok.error().message());
+                   entries_[id].retry = context_.loop.timers().After(
+                       kRetryCleaning, [this, id] { CleanReleased(id); });
+                 }
+                 done(std::move(ok));
+               }});
+}
+
+void Upkeep::BeforeAllocate(const std::vector<std::string>& ids, DoneFn done) {
+  if (!rules_.on_allocate && !rules_.on_release) return done({});
+  const uint64_t question = next_question_++;
+  questions_[question] = plugin_service::ListPodResources(
+      context_.loop, ports_.pod_resources, kAskDeadline,
+      [this, question, ids, done = std::move(done)](const Result<std::vector<PodResources>>& pods) {
+        // The call owns this function.
+        const auto keep = questions_.extract(question);
+        if (!pods)
+          return done(
+              Error(Code::kUnavailable,
+                    "whether the devices are still held is not known: " + pods.error().message()));
+        Prepare(ids, HeldIds(*pods), done);
+      });
+}
+
+std::set<std::string> Upkeep::HeldIds(const std::vector<PodResources>& pods) const {
+  std::set<std::string> held;
+  for (const PodResources& pod : pods)
+    for (const ContainerResources& container : pod.containers)
+      for (const ContainerDevices& devices : container.devices)
+        if (devices.resource_name == ports_.resource)
+          held.insert(devices.device_ids.begin(), devices.device_ids.end());
+  return held;
+}
+
+void Upkeep::Prepare(const std::vector<std::string>& ids, const std::set<std::string>& held,
+                     const DoneFn& done) {
+  std::vector<std::string> dirty;
+  for (const std::string& id : ids) {
+    if (ports_.find(id) == nullptr) continue;  // Refused later, by name.
+    Entry& entry = entries_[id];
+    entry.fresh = !held.contains(id);
+    if (entry.fresh && rules_.on_release && entry.state != State::kClean) dirty.push_back(id);
+  }
+  if (dirty.empty()) return done({});
+  auto gathered = std::make_shared<Gathered>(Gathered{dirty.size(), std::nullopt, done});
+  for (const std::string& id : dirty)
+    Clean(id, [gathered](Result<void> ok) {
+      if (!ok && !gathered->error) gathered->error = std::move(ok).error();
+      if (--gathered->left > 0) return;
+      gathered->done(gathered->error ? Result<void>(*gathered->error) : Result<void>());
+    });
+}
+
+void Upkeep::OnAllocate(const std::vector<std::string>& ids, DoneFn done) {
+  std::vector<std::string> fresh;
+  for (const std::string& id : ids)
+    if (auto entry = entries_.find(id);
+        entry != entries_.end() && std::exchange(entry->second.fresh, false))
+      fresh.push_back(id);
+  if (!rules_.on_allocate || fresh.empty()) return done({});
+  for (const std::string& id : fresh)
+    SetState(id, State::kUnknown);
+  RunForEach(fresh, "allocate", *rules_.on_allocate, done);
+}
+
+void Upkeep::PreStart(const std::vector<std::string>& ids, DoneFn done) {
+  if (!rules_.pre_start) return done({});
+  RunForEach(ids, "prestart", *rules_.pre_start, done);
+}
+
+void Upkeep::RunForEach(const std::vector<std::string>& ids, const std::string& event,
+                        const program::Program& program, const DoneFn& done) {
+  if (ids.empty()) return done({});
+  auto gathered = std::make_shared<Gathered>(Gathered{ids.size(), std::nullopt, done});
+  for (const std::string& id : ids)
+    Enqueue(id,
+            {event, program, [gathered](Result<void> ok) {
+               if (!ok && !gathered->error) gathered->error = std::move(ok).error();
+               if (--gathered->left > 0) return;
+               gathered->done(gathered->error ? Result<void>(*gathered->error) : Result<void>());
+             }});
+}
+
+void Upkeep::Enqueue(const std::string& id, Job job) {
+  Entry& entry = entries_[id];
+  entry.retry.Cancel();
+  entry.jobs.push_back(std::move(job));
+  if (entry.jobs.size() == 1) StartNext(id);
+}
+
+void Upkeep::StartNext(const std::string& id) {
+  Entry& entry = entries_[id];
+  if (entry.jobs.empty() || entry.running) return;
+  const Job& job = entry.jobs.front();
+  // Somebody else's cleaning has just ended.
+  if (job.event == "release" && entry.state == State::kClean) return OnJobDone(id, {});
+  auto started = ports_.runner.Start(
+      job.program, DeviceVariables(job.event, ports_.resource, id, ports_.find(id)),
+      [this, id](Result<std::string> output) {
+        entries_[id].running.reset();
+        OnJobDone(id, output ? Result<void>() : std::move(output).error());
+      });
+  if (started)
+    entry.running = *std::move(started);
+  else
+    OnJobDone(id, std::move(started).error());
+}
+
+void Upkeep::OnJobDone(const std::string& id, Result<void> outcome) {
+  Entry& entry = entries_[id];
+  const Job job = std::move(entry.jobs.front());
+  entry.jobs.pop_front();
+  if (!outcome)
+    outcome =
+        std::move(outcome).error().Wrap("device " + base::EscapeForLine(id) + ": " + job.event);
+  ports_.tell(id, outcome ? job.event + ": done" : outcome.error().message());
+  job.done(std::move(outcome));
+  StartNext(id);
+}
+
+void Upkeep::SetState(const std::string& id, State state, std::string reason) {
+  Entry& entry = entries_[id];
+  const auto is_back = [](State s) { return s == State::kCleaning || s == State::kFailed; };
+  const bool matters = is_back(entry.state) || is_back(state);
+  if (is_back(state) && !is_back(entry.state)) entry.since = context_.clock.WallNow();
+  entry.state = state;
+  entry.reason = std::move(reason);
+  if (!matters) return;
+  ++changes_;
+  ports_.changed();
+}
+
+void Upkeep::OnHealth(const std::string& id, const std::string& text) {
+  ports_.tell(id, text);
+  ++changes_;
+  ports_.changed();
+}
+
+}  // namespace tenon::tenond
