@@ -71,11 +71,12 @@ Result<void> Runner::Check(const std::string& path) const {
     auto top = RealPath(directory);
     if (!top || !IsBelow(*real, *top)) continue;
     TENON_TRY_VOID(CheckOwner(*real, true));
+    const std::string end = *top == "/" ? "" : *top;
     std::string parent = *real;
     do {
       parent.resize(parent.rfind('/'));
       TENON_TRY_VOID(CheckOwner(parent.empty() ? "/" : parent, false));
-    } while (IsBelow(parent, *top));
+    } while (parent != end);
     return {};
   }
   return Denied(path, "is in no directory that tenond was started with --allow-exec for");

@@ -53,6 +53,16 @@ TEST_F(RunnerTest, AFailureIsHowItEndedAndTheFirstLineOfWhatItSaid) {
   EXPECT_EQ(path + ": exit status 3: no board\\x1b", Failure({.argv = {path}}));
 }
 
+TEST_F(RunnerTest, TheWholeMachineMayBeAllowedAndIsThenLookedAtDownToTheProgram) {
+  Runner anywhere(*loop, {"/"});
+  const std::string path = Script(tree, "run", "true");
+
+  EXPECT_TRUE(anywhere.Check("/bin/sh"));
+  auto below_tmp = anywhere.Check(path);
+  ASSERT_FALSE(below_tmp);
+  EXPECT_THAT(below_tmp.error().message(), HasSubstr("others may write to it"));
+}
+
 TEST_F(RunnerTest, AProgramThatHangsIsKilled) {
   const std::string path = Script(tree, "hang", "sleep 1000");
 
