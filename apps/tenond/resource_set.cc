@@ -40,7 +40,7 @@ ResourceSet::ResourceSet(const plugin_service::ServiceContext& context,
           [this](const std::string& resource, const std::string& id) {
             return BaseId(resource, id);
           },
-          [this](std::vector<discovery::Holding> holdings) { OnHoldings(std::move(holdings)); }),
+          [this](const std::vector<discovery::Holding>& holdings) { OnHoldings(holdings); }),
       inventory_(context.clock, context.log, surroundings.events,
                  [this](const std::string& resource, const DeviceSetPtr& devices) {
                    Publish(resource, devices);
@@ -55,7 +55,7 @@ void ResourceSet::Publish(const std::string& resource, const DeviceSetPtr& devic
   UpdateMatters();
 }
 
-void ResourceSet::OnHoldings(std::vector<discovery::Holding> holdings) {
+void ResourceSet::OnHoldings(const std::vector<discovery::Holding>& holdings) {
   inventory_.SetHoldings(holdings);
   for (const auto& [name, upkeep] : upkeeps_) {
     std::set<std::string> held;
@@ -155,14 +155,14 @@ void ResourceSet::SetUpkeep(const config::ResourceConfig& resource) {
 
 plugin::PrepareFn ResourceSet::PrepareBy(const std::string& resource,
                                          void (Upkeep::*moment)(const std::vector<std::string>&,
-                                                                Upkeep::DoneFn)) {
-  return [this, resource, moment](const std::vector<std::string>& ids, Upkeep::DoneFn done) {
+                                                                const Upkeep::DoneFn&)) {
+  return [this, resource, moment](const std::vector<std::string>& ids, const Upkeep::DoneFn& done) {
     auto upkeep = upkeeps_.find(resource);
     if (upkeep == upkeeps_.end()) return done({});
     std::set<std::string> base_ids;  // Of replicas the devices, each once.
     for (const std::string& id : ids)
       base_ids.insert(BaseId(resource, id));
-    ((*upkeep->second).*moment)({base_ids.begin(), base_ids.end()}, std::move(done));
+    ((*upkeep->second).*moment)({base_ids.begin(), base_ids.end()}, done);
   };
 }
 

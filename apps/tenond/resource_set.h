@@ -87,9 +87,9 @@ class ResourceSet final {
   /// Has the programs of a resource prepare devices; `moment` is one of PluginHooks.
   plugin::PrepareFn PrepareBy(const std::string& resource,
                               void (Upkeep::*moment)(const std::vector<std::string>& ids,
-                                                     Upkeep::DoneFn done));
+                                                     const Upkeep::DoneFn& done));
   void SetUpkeep(const config::ResourceConfig& resource);
-  void OnHoldings(std::vector<discovery::Holding> holdings);
+  void OnHoldings(const std::vector<discovery::Holding>& holdings);
   void UpdateMatters();
   discovery::SourcesByResource MakeAllSources(const config::Config& config);
   /// Errors: see plugin::ResolveFn.

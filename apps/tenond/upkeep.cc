@@ -112,12 +112,12 @@ void Upkeep::Clean(const std::string& id, DoneFn done) {
                }});
 }
 
-void Upkeep::BeforeAllocate(const std::vector<std::string>& ids, DoneFn done) {
+void Upkeep::BeforeAllocate(const std::vector<std::string>& ids, const DoneFn& done) {
   if (!rules_.on_allocate && !rules_.on_release) return done({});
   const uint64_t question = next_question_++;
   questions_[question] = plugin_service::ListPodResources(
       context_.loop, ports_.pod_resources, kAskDeadline,
-      [this, question, ids, done = std::move(done)](const Result<std::vector<PodResources>>& pods) {
+      [this, question, ids, done](const Result<std::vector<PodResources>>& pods) {
         // The call owns this function.
         const auto keep = questions_.extract(question);
         if (!pods)
@@ -157,7 +157,7 @@ void Upkeep::Prepare(const std::vector<std::string>& ids, const std::set<std::st
     });
 }
 
-void Upkeep::OnAllocate(const std::vector<std::string>& ids, DoneFn done) {
+void Upkeep::OnAllocate(const std::vector<std::string>& ids, const DoneFn& done) {
   std::vector<std::string> fresh;
   for (const std::string& id : ids)
     if (auto entry = entries_.find(id);
@@ -169,7 +169,7 @@ void Upkeep::OnAllocate(const std::vector<std::string>& ids, DoneFn done) {
   RunForEach(fresh, "allocate", *rules_.on_allocate, done);
 }
 
-void Upkeep::PreStart(const std::vector<std::string>& ids, DoneFn done) {
+void Upkeep::PreStart(const std::vector<std::string>& ids, const DoneFn& done) {
   if (!rules_.pre_start) return done({});
   RunForEach(ids, "prestart", *rules_.pre_start, done);
 }

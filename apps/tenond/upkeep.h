@@ -66,9 +66,9 @@ class Upkeep final {
 
   /// The three moments of plugin::PluginHooks. Errors name the device and the program. `done`
   /// never runs after this was destroyed, which kills what is running.
-  void BeforeAllocate(const std::vector<std::string>& ids, DoneFn done);
-  void OnAllocate(const std::vector<std::string>& ids, DoneFn done);
-  void PreStart(const std::vector<std::string>& ids, DoneFn done);
+  void BeforeAllocate(const std::vector<std::string>& ids, const DoneFn& done);
+  void OnAllocate(const std::vector<std::string>& ids, const DoneFn& done);
+  void PreStart(const std::vector<std::string>& ids, const DoneFn& done);
 
  private:
   enum class State {

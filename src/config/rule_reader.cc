@@ -135,8 +135,9 @@ bool RuleReader::ReadSource(const StrictMapping& rule, std::string_view selector
   if (selector == "path") return take(ReadPath(rule, member.nodes));
   if (selector == "command") {
     auto list = programs_.ReadPeriodic(rule, selector, kCommandEvery);
-    if (list) member.source = CommandRule{*std::move(list)};
-    return list.has_value();
+    if (!list) return false;
+    member.source = CommandRule{*std::move(list)};
+    return true;
   }
   const Value& value = *rule.Find(selector);
   if (selector == "usb") return take(ReadUsb(value, ReadSubsystems(rule), faults_));

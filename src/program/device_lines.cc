@@ -110,6 +110,17 @@ Result<std::vector<int>> ReadNumaNodes(const Value& object) {
   return std::vector<int>(numa_nodes.begin(), numa_nodes.end());
 }
 
+Result<std::vector<ToldPath>> ReadPaths(const Value& object) {
+  std::vector<ToldPath> all;
+  const Value* paths = object.Find("paths");
+  if (paths == nullptr) return all;
+  if (!paths->is_array()) return Wrong("\"paths\" is no list");
+  for (const Value& path : paths->items()) {
+    TENON_TRY(all.emplace_back(), ReadPath(path));
+  }
+  return all;
+}
+
 Result<ToldDevice> ReadDevice(std::string_view line) {
   TENON_TRY(Value object, ParseJson(line, "JSON", kLimits));
   if (!object.is_object()) return Wrong("no JSON object");
@@ -123,12 +134,7 @@ Result<ToldDevice> ReadDevice(std::string_view line) {
     device.healthy = *healthy->AsBool();
   }
   TENON_TRY(device.reason, ReadText(object, "reason"));
-  if (const Value* paths = object.Find("paths")) {
-    if (!paths->is_array()) return Wrong("\"paths\" is no list");
-    for (const Value& path : paths->items()) {
-      TENON_TRY(device.paths.emplace_back(), ReadPath(path));
-    }
-  }
+  TENON_TRY(device.paths, ReadPaths(object));
   TENON_TRY(device.numa_nodes, ReadNumaNodes(object));
   TENON_TRY(device.env, ReadTexts(object, "env", &IsVariable));
   TENON_TRY(device.annotations, ReadTexts(object, "annotations", &IsAnnotation));

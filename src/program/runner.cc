@@ -47,6 +47,18 @@ Result<void> CheckOwner(const std::string& path, bool is_program) {
   return {};
 }
 
+/// The same of the program at `path` and of the directories above it, up to `top`.
+Result<void> CheckOwners(const std::string& path, const std::string& top) {
+  TENON_TRY_VOID(CheckOwner(path, true));
+  const std::string end = top == "/" ? "" : top;
+  std::string parent = path;
+  do {
+    parent.resize(parent.rfind('/'));
+    TENON_TRY_VOID(CheckOwner(parent.empty() ? "/" : parent, false));
+  } while (parent != end);
+  return {};
+}
+
 /// The first line of what a program said about its failure.
 std::string FirstLine(const process::ChildExit& exit) {
   const std::string_view said = exit.errors.empty() ? exit.output : exit.errors;
@@ -67,18 +79,9 @@ Result<std::string> Outcome(const std::string& path, process::ChildExit exit) {
 Result<void> Runner::Check(const std::string& path) const {
   auto real = RealPath(path);
   if (!real) return base::ErrnoError("open", path);
-  for (const std::string& directory : allowed_) {
-    auto top = RealPath(directory);
-    if (!top || !IsBelow(*real, *top)) continue;
-    TENON_TRY_VOID(CheckOwner(*real, true));
-    const std::string end = *top == "/" ? "" : *top;
-    std::string parent = *real;
-    do {
-      parent.resize(parent.rfind('/'));
-      TENON_TRY_VOID(CheckOwner(parent.empty() ? "/" : parent, false));
-    } while (parent != end);
-    return {};
-  }
+  for (const std::string& directory : allowed_)
+    if (auto top = RealPath(directory); top && IsBelow(*real, *top))
+      return CheckOwners(*real, *top);
   return Denied(path, "is in no directory that tenond was started with --allow-exec for");
 }
 
@@ -88,8 +91,8 @@ Result<std::unique_ptr<process::Child>> Runner::Start(const Program& program,
   const std::string& path = program.argv.front();
   TENON_TRY_VOID(Check(path));
   process::ChildOptions options{.argv = program.argv, .deadline = program.timeout};
-  for (auto& [name, value] : env)
-    options.env[name] = std::move(value);
+  env.merge(options.env);
+  options.env = std::move(env);
   return process::Child::Start(
       loop_, std::move(options),
       [name = base::EscapeForLine(path), done = std::move(done)](process::ChildExit exit) {

@@ -139,6 +139,20 @@ Result<ContainerPresence> ReadPresence(const process::ChildExit& exit) {
   return Error(Code::kInternal, "runc state: unknown status \"" + base::EscapeForLine(text) + "\"");
 }
 
+/// The process id of a runc command on the containers of `state_dir`, or an empty text. What runs
+/// in containers, and what runc leaves there until they start, has another command line.
+std::string OtherCommand(const std::string& state_dir) {
+  const std::string wanted = std::string("\0--root\0", 8) + state_dir + '\0';
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc", error)) {
+    const std::string name = entry.path().filename();
+    if (!base::ParseInt64(name)) continue;
+    const auto command_line = ReadSmallFile(entry.path() / "cmdline");
+    if (command_line && command_line->find(wanted) != std::string::npos) return name;
+  }
+  return {};
+}
+
 /// "runc version 1.1.5+ds1": {1, 1}.
 std::optional<std::pair<int64_t, int64_t>> ParseVersion(std::string_view output) {
   constexpr std::string_view kPrefix = "runc version ";
@@ -264,6 +278,20 @@ Result<void> CheckRunc(loop::EventLoop& loop, const std::string& program) {
                      std::to_string(version->second) + std::string(kInstall));
   }
   return {};
+}
+
+Result<void> AwaitOtherCommands(loop::EventLoop& loop, const std::string& state_dir,
+                                base::Duration limit) {
+  constexpr std::chrono::milliseconds kPause(20);
+  std::string pid = OtherCommand(state_dir);
+  for (base::Duration waited{}; !pid.empty() && waited < limit; waited += kPause) {
+    loop.RunUntil([] { return false; }, kPause);
+    pid = OtherCommand(state_dir);
+  }
+  if (pid.empty()) return {};
+  return Error(Code::kFailedPrecondition, "a runc command of an earlier tenon kubelet, process " +
+                                              pid + ", is still at work on the containers of " +
+                                              state_dir + ": wait until it has ended, or end it");
 }
 
 void RemoveEmptyCgroups(const std::string& path) {

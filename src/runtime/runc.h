@@ -49,6 +49,14 @@ class Runc final : public ContainerRuntime {
 /// naming the package to install, when it is missing, older than 1.1 or something else.
 Result<void> CheckRunc(loop::EventLoop& loop, const std::string& program);
 
+/// Waits until no runc command that somebody else started is at work on the containers of
+/// `state_dir`: a `tenon kubelet` that was killed leaves one behind, and a late "delete" would take
+/// away the state of a container that was made anew meanwhile. Runs the loop. Requires: whoever
+/// starts such commands has been stopped. Errors: kFailedPrecondition, naming the process, if it
+/// takes longer than `limit`.
+Result<void> AwaitOtherCommands(loop::EventLoop& loop, const std::string& state_dir,
+                                base::Duration limit = std::chrono::seconds(10));
+
 /// "/tenon/POD-UID": the cgroup above those of the pod's containers.
 std::string CgroupOf(const std::string& pod_uid);
 

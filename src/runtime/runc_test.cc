@@ -1,15 +1,19 @@
 #include "runtime/runc.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <filesystem>
 #include <fstream>
 #include <optional>
 
+#include "base/unique_fd.h"
 #include "host/host.h"
 #include "host/temp_tree.h"
 
@@ -44,6 +48,33 @@ struct ScriptedRuncTest : ::testing::Test {
     return checked ? "" : checked.error().message();
   }
 };
+
+TEST_F(ScriptedRuncTest, ACommandThatAKilledKubeletLeftIsWaitedFor) {
+  const std::string program = Program("read gone\n");
+  const std::string state_dir = tree.Real("/state");
+  std::array<int, 2> pipe{};
+  ASSERT_EQ(0, ::pipe2(pipe.data(), O_CLOEXEC));
+  const pid_t pid = ::fork();
+  if (pid == 0) {
+    ::dup2(pipe[0], 0);
+    ::execl(program.c_str(), program.c_str(), "--root", state_dir.c_str(), "delete", "x", nullptr);
+    ::_exit(127);
+  }
+  base::UniqueFd rest(pipe[1]);
+  ::close(pipe[0]);
+  // Until it has become the program.
+  while (ReadAll("/proc/" + std::to_string(pid) + "/cmdline").find("--root") == std::string::npos)
+    loop->RunUntil([] { return false; }, std::chrono::milliseconds(1));
+
+  auto late = AwaitOtherCommands(*loop, state_dir, std::chrono::milliseconds(20));
+  ASSERT_FALSE(late);
+  EXPECT_THAT(late.error().message(), HasSubstr("process " + std::to_string(pid)));
+  EXPECT_TRUE(AwaitOtherCommands(*loop, tree.Real("/other"), std::chrono::milliseconds(20)));
+  loop::TimerHandle end =
+      loop->timers().After(std::chrono::milliseconds(50), [&] { rest.Reset(); });
+  EXPECT_TRUE(AwaitOtherCommands(*loop, state_dir, kLimit));
+  EXPECT_EQ(pid, ::waitpid(pid, nullptr, 0));
+}
 
 TEST_F(ScriptedRuncTest, ARuncThatIsMissingOldOrNoneIsRefusedWithThePackage) {
   EXPECT_THAT(CheckError("/nowhere/runc"),

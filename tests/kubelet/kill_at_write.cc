@@ -45,7 +45,7 @@ int StepsToGo() {
 }
 
 bool IsTheLastStep() {
-  static std::atomic<int> left = -1;
+  static std::atomic<int> left{-1};
   if (left < 0) left = StepsToGo();
   return left >= 0 && left-- == 0;
 }

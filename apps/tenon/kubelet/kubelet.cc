@@ -44,6 +44,7 @@ Result<std::unique_ptr<runtime::ContainerRuntime>> MakeRuntime(loop::EventLoop& 
     case RuntimeKind::kRunc:
       TENON_TRY_VOID(runtime::CheckRunc(loop, options.runtime_path));
       TENON_TRY_VOID(runtime::AdoptOrphans());
+      TENON_TRY_VOID(runtime::AwaitOtherCommands(loop, state_dir));
       out = std::make_unique<runtime::Runc>(
           loop, machine,
           runtime::Runc::Options{.program = options.runtime_path,
