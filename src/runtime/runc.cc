@@ -145,7 +145,7 @@ std::string OtherCommand(const std::string& state_dir) {
   const std::string wanted = std::string("\0--root\0", 8) + state_dir + '\0';
   std::error_code error;
   for (const auto& entry : std::filesystem::directory_iterator("/proc", error)) {
-    const std::string name = entry.path().filename();
+    std::string name = entry.path().filename();
     if (!base::ParseInt64(name)) continue;
     const auto command_line = ReadSmallFile(entry.path() / "cmdline");
     if (command_line && command_line->find(wanted) != std::string::npos) return name;
