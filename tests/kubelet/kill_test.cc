@@ -160,7 +160,7 @@ class KillTest : public KubeletProcessTest {
     for (const auto& [name, pod] : pods) {
       if (pod.phase != "Failed") continue;
       EXPECT_FALSE(running_.contains(name))
-          << name << " ran and failed: " << TextAt(Pod(name), {"status", "message"});
+          << name << " ran and failed: " << ToJson(*Pod(name).Find("status"));
       EXPECT_THAT(Delete(name), AnyOf(200, 404));
     }
   }
@@ -194,7 +194,8 @@ class KillTest : public KubeletProcessTest {
     }
     EXPECT_TRUE(free == 0 || CouldHave(free)) << "a device is lost";
     EXPECT_FALSE(CouldHave(free + 1)) << "a device is held twice";
-    EXPECT_TRUE(Await([&] { return OnDisk() == held; })) << "the checkpoint is of other pods";
+    Await([&] { return OnDisk() == held; });
+    EXPECT_EQ(OnDisk(), held) << "the checkpoint is of other pods\n" << kubelet->output();
   }
 
   int rounds_ = 0;
