@@ -47,9 +47,14 @@ struct ContainerdTest : KubeletProcessTest {
   void TearDown() override {
     if (kubelet) {
       const std::vector<std::string> uids = DeleteAllPods();
-      EXPECT_EQ(Ctr({"-n", "k8s.io", "containers", "list", "-q"}), "");
+      // A pod that had just ended may be gone before its sandbox is.
+      EXPECT_TRUE(Await([this] {
+        return Ctr({"-n", "k8s.io", "containers", "list", "-q"}).empty();
+      }));
       for (const std::string& uid : uids)
-        EXPECT_FALSE(std::filesystem::exists("/sys/fs/cgroup/devices/tenon/" + uid));
+        EXPECT_TRUE(Await([&uid] {
+          return !std::filesystem::exists("/sys/fs/cgroup/devices/tenon/" + uid);
+        })) << uid;
     }
     if (containerd) {
       containerd->Signal(SIGTERM);
