@@ -126,9 +126,11 @@ resources:
 }
 
 TEST(Import, WhatIsNotUnderstoodIsAnErrorWithItsPlace) {
-  EXPECT_EQ("error: f:1:39: key \"color\" is not known of this plugin",
-            Imported(Format::kGenericDevicePlugin,
-                     "{name: x, groups: [{paths: [{path: a, color: b}]}]}"));
+  EXPECT_EQ(
+      "error: f:1:39: key \"color\" is not known of this plugin; known here: path, "
+      "mountPath, permissions, readOnly, type, limit, optional",
+      Imported(Format::kGenericDevicePlugin,
+               "{name: x, groups: [{paths: [{path: a, color: b}]}]}"));
   EXPECT_THAT(Imported(Format::kSmarterDeviceManager, "- {devicematch: nvidia-gpu}"),
               HasSubstr("error: f:1:3: devicematch nvidia-gpu cannot be written as a pattern"));
   EXPECT_THAT(Imported(Format::kHostDevicePlugin, "{}"), HasSubstr("\"resourceName\" is missing"));

@@ -65,6 +65,13 @@ std::string_view Expected(Kind kind) {
   }
 }
 
+std::vector<std::string> Names(const std::vector<Key>& keys) {
+  std::vector<std::string> names;
+  for (const Key& key : keys)
+    names.emplace_back(key.name);
+  return names;
+}
+
 /// Nothing may be left out silently: a key that is not known here, or a value that is not what the
 /// plugin takes, is an error with its place.
 Result<void> CheckKeys(const Source& source, const Value& mapping, const std::vector<Key>& known) {
@@ -73,9 +80,10 @@ Result<void> CheckKeys(const Source& source, const Value& mapping, const std::ve
   for (const Value::Member& member : mapping.members()) {
     auto key = std::ranges::find(known, member.key, &Key::name);
     if (key == known.end())
-      return Error(Code::kInvalidArgument, PlaceText(source.file, member.key_mark) + ": key \"" +
-                                               base::EscapeForLine(member.key) +
-                                               "\" is not known of this plugin");
+      return Error(
+          Code::kInvalidArgument,
+          PlaceText(source.file, member.key_mark) + ": key \"" + base::EscapeForLine(member.key) +
+              "\" is not known of this plugin; known here: " + base::Join(Names(known), ", "));
     if (!Is(member.value, key->kind))
       return At(source, member.value,
                 "\"" + member.key + "\" is " + std::string(Expected(key->kind)) + " there");

@@ -12,12 +12,18 @@ namespace {
 constexpr base::Duration kAskDeadline = std::chrono::seconds(2);
 constexpr base::Duration kRetryCleaning = std::chrono::seconds(30);
 
-/// Several programs for one answer: the first error counts.
-struct Gathered {
-  size_t left;
-  std::optional<Error> error;
-  Upkeep::DoneFn done;
-};
+/// Gathers so many outcomes for one answer, in which the first error counts.
+Upkeep::DoneFn Gather(size_t count, const Upkeep::DoneFn& done) {
+  struct Gathered {
+    size_t left;
+    Result<void> outcome;
+    Upkeep::DoneFn done;
+  };
+  return [gathered = std::make_shared<Gathered>(Gathered{count, {}, done})](Result<void> one) {
+    if (!one && gathered->outcome) gathered->outcome = std::move(one);
+    if (--gathered->left == 0) gathered->done(std::move(gathered->outcome));
+  };
+}
 
 }  // namespace
 
@@ -148,13 +154,9 @@ void Upkeep::Prepare(const std::vector<std::string>& ids, const std::set<std::st
     if (entry.fresh && rules_.on_release && entry.state != State::kClean) dirty.push_back(id);
   }
   if (dirty.empty()) return done({});
-  auto gathered = std::make_shared<Gathered>(Gathered{dirty.size(), std::nullopt, done});
+  const DoneFn one_done = Gather(dirty.size(), done);
   for (const std::string& id : dirty)
-    Clean(id, [gathered](Result<void> ok) {
-      if (!ok && !gathered->error) gathered->error = std::move(ok).error();
-      if (--gathered->left > 0) return;
-      gathered->done(gathered->error ? Result<void>(*gathered->error) : Result<void>());
-    });
+    Clean(id, one_done);
 }
 
 void Upkeep::OnAllocate(const std::vector<std::string>& ids, const DoneFn& done) {
@@ -177,14 +179,9 @@ void Upkeep::PreStart(const std::vector<std::string>& ids, const DoneFn& done) {
 void Upkeep::RunForEach(const std::vector<std::string>& ids, const std::string& event,
                         const program::Program& program, const DoneFn& done) {
   if (ids.empty()) return done({});
-  auto gathered = std::make_shared<Gathered>(Gathered{ids.size(), std::nullopt, done});
+  const DoneFn one_done = Gather(ids.size(), done);
   for (const std::string& id : ids)
-    Enqueue(id,
-            {event, program, [gathered](Result<void> ok) {
-               if (!ok && !gathered->error) gathered->error = std::move(ok).error();
-               if (--gathered->left > 0) return;
-               gathered->done(gathered->error ? Result<void>(*gathered->error) : Result<void>());
-             }});
+    Enqueue(id, {event, program, one_done});
 }
 
 void Upkeep::Enqueue(const std::string& id, Job job) {

@@ -9,6 +9,7 @@
 #include <fstream>
 #include <optional>
 
+#include "base/skipping_clock_for_test.h"
 #include "base/strings.h"
 #include "kubelet_service/scripted_plugin_for_test.h"
 #include "rpc/channel.h"
@@ -40,18 +41,6 @@ PodRequest Pod(const std::string& uid, int64_t quantity, const std::string& reso
           .namespace_name = "default",
           .containers = {{.name = "con", .limits = {{resource, quantity}}}}};
 }
-
-/// The real time, from which a test skips what it does not want to wait for.
-class SkippingClock final : public base::Clock {
- public:
-  base::MonotonicTime Now() const override { return system_.Now() + skipped_; }
-  base::WallTime WallNow() const override { return system_.WallNow() + skipped_; }
-  void Skip(base::Duration duration) { skipped_ += duration; }
-
- private:
-  base::SystemClock system_;
-  base::Duration skipped_{};
-};
 
 class KubeletServiceTest : public testing::Test {
  protected:
@@ -146,7 +135,7 @@ class KubeletServiceTest : public testing::Test {
     return *options;
   }
 
-  SkippingClock clock_;
+  base::SkippingClock clock_;
   std::unique_ptr<loop::EventLoop> loop_ = *loop::EventLoop::Create(clock_);
   base::RecordingLog log_;
   const std::string root_ = MakeRoot();

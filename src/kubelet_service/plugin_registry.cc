@@ -214,10 +214,12 @@ Result<void> PluginRegistry::ScanDirectory(const std::string& path,
     const std::string entry = at->path().string();
     struct stat st;
     const bool hidden = at->path().filename().string().starts_with('.');
+    std::error_code unread;
+    const bool link = at->is_symlink(unread);
     if (hidden || ::stat(entry.c_str(), &st) != 0) continue;  // Or it has gone.
     if (S_ISSOCK(st.st_mode)) {
       sockets[entry] = {st.st_ino, MadeAt(entry, st)};
-    } else if (S_ISDIR(st.st_mode) && !at->is_symlink() && depth < kMostDepth) {
+    } else if (S_ISDIR(st.st_mode) && !link && depth < kMostDepth) {
       TENON_TRY_VOID(ScanDirectory(entry, sockets, directories));
     }
   }

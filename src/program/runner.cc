@@ -76,12 +76,15 @@ Result<std::string> Outcome(const std::string& path, process::ChildExit exit) {
 
 }  // namespace
 
-Result<void> Runner::Check(const std::string& path) const {
+Result<std::string> Runner::Resolve(const std::string& path) const {
   auto real = RealPath(path);
   if (!real) return base::ErrnoError("open", path);
-  for (const std::string& directory : allowed_)
-    if (auto top = RealPath(directory); top && IsBelow(*real, *top))
-      return CheckOwners(*real, *top);
+  for (const std::string& directory : allowed_) {
+    auto top = RealPath(directory);
+    if (!top || !IsBelow(*real, *top)) continue;
+    TENON_TRY_VOID(CheckOwners(*real, *top));
+    return *std::move(real);
+  }
   return Denied(path, "is in no directory that tenond was started with --allow-exec for");
 }
 
@@ -89,8 +92,8 @@ Result<std::unique_ptr<process::Child>> Runner::Start(const Program& program,
                                                       std::map<std::string, std::string> env,
                                                       DoneFn done) {
   const std::string& path = program.argv.front();
-  TENON_TRY_VOID(Check(path));
   process::ChildOptions options{.argv = program.argv, .deadline = program.timeout};
+  TENON_TRY(options.argv.front(), Resolve(path));
   env.merge(options.env);
   options.env = std::move(env);
   return process::Child::Start(

@@ -47,7 +47,9 @@ class Runner final {
                                                 DoneFn done);
 
  private:
-  Result<void> Check(const std::string& path) const;
+  /// Returns: the file that `path` leads to, which is what may be run: the path itself may lead
+  /// elsewhere a moment later.
+  Result<std::string> Resolve(const std::string& path) const;
 
   loop::EventLoop& loop_;
   const std::vector<std::string> allowed_;

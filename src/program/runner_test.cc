@@ -93,6 +93,16 @@ TEST_F(RunnerTest, OnlyWhatTheCommandLineAllowsIsStarted) {
   EXPECT_THAT(Failure({.argv = {tree.Real("/bin/none")}}), HasSubstr("No such file"));
 }
 
+TEST_F(RunnerTest, WhatIsRunIsTheFileThatWasCheckedAndNotTheLinkThatLedThere) {
+  const std::string path = Script(tree, "say", "echo $0");
+  tree.Link("/elsewhere/link", path);
+
+  auto output = Run({.argv = {tree.Real("/elsewhere/link")}});
+
+  ASSERT_TRUE(output) << output.error().message();
+  EXPECT_EQ(path + "\n", *output);
+}
+
 TEST_F(RunnerTest, NotWhatOthersMayWriteTo) {
   const std::string path = Script(tree, "x", "true");
   ::chmod(path.c_str(), 0775);

@@ -14,9 +14,11 @@
 #include <filesystem>
 #include <thread>
 
+#include "base/skipping_clock_for_test.h"
 #include "base/strings.h"
 #include "host/temp_tree.h"
 #include "kubelet_service/kubelet_service.h"
+#include "rpc/grpcpp_bytes.h"
 #include "wire/messages.h"
 
 namespace tenon {
@@ -24,6 +26,8 @@ namespace {
 
 using manager::AdmitResult;
 using manager::ResourceCapacity;
+using rpc::ToBuffer;
+using rpc::ToBytes;
 using std::chrono::seconds;
 using testing::AllOf;
 using testing::HasSubstr;
@@ -31,20 +35,6 @@ using testing::IsEmpty;
 using testing::StartsWith;
 
 constexpr char kResource[] = "resource.com/sample";
-
-grpc::ByteBuffer ToBuffer(const std::string& bytes) {
-  grpc::Slice slice(bytes);
-  return {&slice, 1};
-}
-
-std::string ToBytes(const grpc::ByteBuffer& buffer) {
-  std::vector<grpc::Slice> slices;
-  std::string bytes;
-  if (!buffer.Valid() || !buffer.Dump(&slices).ok()) return bytes;
-  for (const grpc::Slice& slice : slices)
-    bytes.append(reinterpret_cast<const char*>(slice.begin()), slice.size());
-  return bytes;
-}
 
 std::string ListOf(const std::vector<std::string>& healthy) {
   std::vector<Device> devices;
@@ -195,18 +185,6 @@ class GrpcppPlugin final {
   std::thread dying_;
 };
 
-/// The real time, from which a test skips what it does not want to wait for.
-class SkippingClock final : public base::Clock {
- public:
-  base::MonotonicTime Now() const override { return system_.Now() + skipped_; }
-  base::WallTime WallNow() const override { return system_.WallNow() + skipped_; }
-  void Skip(base::Duration duration) { skipped_ += duration; }
-
- private:
-  base::SystemClock system_;
-  base::Duration skipped_{};
-};
-
 class GrpcppPluginTest : public testing::Test {
  protected:
   /// grpc++ clears up when its last object goes, and may take 10 s for that: not before the end.
@@ -287,7 +265,7 @@ class GrpcppPluginTest : public testing::Test {
   }
 
   host::TempTree tree_;
-  SkippingClock clock_;
+  base::SkippingClock clock_;
   base::RecordingLog log_;
   std::unique_ptr<loop::EventLoop> loop_ = *loop::EventLoop::Create(clock_);
   std::unique_ptr<kubelet_service::KubeletService> service_ =
