@@ -104,7 +104,8 @@ class PluginProcess final {
     return wire::EncodeAllocateResponse(answers);
   }
   static void Serve(const std::string& directory, int devices, bool preferred) {
-    auto loop = *loop::EventLoop::Create(base::SystemClock());
+    base::SystemClock clock;
+    auto loop = *loop::EventLoop::Create(clock);
     base::RecordingLog log;
     auto server = *rpc::Server::Listen(*loop, log, base::JoinPath(directory, "plugin.sock"), {});
     server->AddUnary(
