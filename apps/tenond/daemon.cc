@@ -45,7 +45,7 @@ Result<void> Daemon::Start(const config::Config& config) {
   resources_ = std::make_unique<ResourceSet>(
       context,
       ResourceSet::Surroundings{*host_, file_watch_.get(), uevents_.get(), *directory_, events_,
-                                options_.pod_resources},
+                                options_.pod_resources, options_.cdi_dir},
       std::move(token), ResourceSet::Allowed{options_.allow_paths, options_.allow_exec});
   control_ =
       std::make_unique<ControlApi>(context, facts_, *resources_, events_, options_.pod_resources);

@@ -14,30 +14,16 @@ namespace {
 constexpr size_t kMostCheckpointBytes = size_t{64} << 20;
 constexpr base::Duration kAskDeadline = std::chrono::seconds(2);
 
-/// The numbers of the device nodes that a container was given, as far as they are still there.
-std::set<std::string> NumbersOf(host::Host& host, const checkpoint::Entry& entry) {
-  std::set<std::string> numbers;
-  if (!entry.alloc_resp) return numbers;
-  auto allocation = wire::DecodeContainerAllocation(*entry.alloc_resp);
-  if (!allocation) return numbers;
-  for (const DeviceNode& node : allocation->device_nodes) {
-    auto file = host.Stat(node.host_path);
-    if (!file || !file->is_device_node()) continue;
-    numbers.insert(
-        discovery::DeviceNumber({.kind = file->kind, .major = file->major, .minor = file->minor}));
-  }
-  return numbers;
-}
-
 }  // namespace
 
 HeldBook::HeldBook(loop::EventLoop& loop, host::Host& host, base::Log& log, Options options,
-                   DeviceIdFn device_id, ChangedFn changed)
+                   DeviceIdFn device_id, CdiPathsFn cdi_paths, ChangedFn changed)
     : loop_(loop),
       host_(host),
       log_(log),
       options_(std::move(options)),
       device_id_(std::move(device_id)),
+      cdi_paths_(std::move(cdi_paths)),
       changed_(std::move(changed)) {}
 
 std::vector<discovery::Holding> HeldBook::holdings() const {
@@ -45,6 +31,27 @@ std::vector<discovery::Holding> HeldBook::holdings() const {
   for (const auto& [key, entry] : entries_)
     holdings.push_back(entry.holding);
   return holdings;
+}
+
+/// The numbers of the device nodes that a container was given, as far as they are still there.
+std::set<std::string> HeldBook::NumbersOf(const checkpoint::Entry& entry) const {
+  std::set<std::string> numbers;
+  if (!entry.alloc_resp) return numbers;
+  auto allocation = wire::DecodeContainerAllocation(*entry.alloc_resp);
+  if (!allocation) return numbers;
+  std::vector<std::string> paths;
+  for (const DeviceNode& node : allocation->device_nodes)
+    paths.push_back(node.host_path);
+  for (const std::string& name : allocation->cdi_devices)
+    for (std::string& path : cdi_paths_(name))
+      paths.push_back(std::move(path));
+  for (const std::string& path : paths) {
+    auto file = host_.Stat(path);
+    if (!file || !file->is_device_node()) continue;
+    numbers.insert(
+        discovery::DeviceNumber({.kind = file->kind, .major = file->major, .minor = file->minor}));
+  }
+  return numbers;
 }
 
 Result<HeldBook::Entries> HeldBook::LoadCheckpoint() const {
@@ -57,7 +64,7 @@ Result<HeldBook::Entries> HeldBook::LoadCheckpoint() const {
   if (!content.entries) return entries;
   for (const checkpoint::Entry& entry : *content.entries) {
     discovery::Holding holding{.resource = entry.resource_name,
-                               .numbers = NumbersOf(host_, entry),
+                               .numbers = NumbersOf(entry),
                                .holder = "pod " + base::EscapeForLine(entry.pod_uid)};
     if (entry.device_ids)
       for (const auto& [numa_node, ids] : *entry.device_ids)

@@ -100,6 +100,8 @@ constexpr std::array kFlags = {
          &SetPath<&Options::pod_resources>},
     Flag{"--root", "DIR", "look for /dev and /sys below DIR (default /)",
          &SetPath<&Options::root>},
+    Flag{"--cdi-dir", "DIR", "where CDI specs are written (default /var/run/cdi)",
+         &SetPath<&Options::cdi_dir>},
     Flag{"--allow-path", "PREFIX", "let rules reach PREFIX beside /dev; may be repeated",
          &AddAllowedPath},
     Flag{"--allow-exec", "DIR", "let the configuration name programs in DIR; may be repeated",

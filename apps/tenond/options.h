@@ -25,6 +25,7 @@ struct Options {
   std::string plugin_dir;     ///< Default: device-plugins in kubelet_dir.
   std::string pod_resources;  ///< Default: pod-resources/kubelet.sock in kubelet_dir.
   std::string root = "/";
+  std::string cdi_dir = "/var/run/cdi";
   std::vector<std::string> allow_paths;
   std::vector<std::string> allow_exec;
   std::string control = "/run/tenon/tenond.sock";

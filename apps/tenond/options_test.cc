@@ -22,6 +22,7 @@ TEST(OptionsTest, OnlyTheConfigurationIsRequired) {
   EXPECT_EQ("/var/lib/kubelet/pod-resources/kubelet.sock", options->pod_resources);
   EXPECT_EQ("/run/tenon/tenond.sock", options->control);
   EXPECT_EQ("/", options->root);
+  EXPECT_EQ("/var/run/cdi", options->cdi_dir);
   EXPECT_EQ("", options->listen);
 }
 

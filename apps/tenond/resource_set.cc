@@ -6,6 +6,7 @@
 #include "base/strings.h"
 #include "checkpoint/checkpoint.h"
 #include "discovery/resolve.h"
+#include "plugin/socket_name.h"
 #include "policy/preferred.h"
 #include "policy/replicas.h"
 #include "sources/rule_sources.h"
@@ -33,6 +34,11 @@ ResourceSet::ResourceSet(const plugin_service::ServiceContext& context,
       process_token_(std::move(process_token)),
       allow_paths_(std::move(allowed.paths)),
       runner_(context.loop, std::move(allowed.programs)),
+      cdi_(context.log, surroundings.cdi_dir,
+           [directory = surroundings.directory.path()](const std::string& resource) {
+             auto name = ResourceName::Parse(resource);
+             return !name || plugin::IsServed(directory, *name);
+           }),
       held_(
           context.loop, surroundings.host, context.log,
           {.checkpoint = base::JoinPath(surroundings.directory.path(), checkpoint::kFileName),
@@ -40,11 +46,14 @@ ResourceSet::ResourceSet(const plugin_service::ServiceContext& context,
           [this](const std::string& resource, const std::string& id) {
             return BaseId(resource, id);
           },
+          [this](const std::string& name) { return cdi_.HostPaths(name); },
           [this](const std::vector<discovery::Holding>& holdings) { OnHoldings(holdings); }),
-      inventory_(context.clock, context.log, surroundings.events,
-                 [this](const std::string& resource, const DeviceSetPtr& devices) {
-                   Publish(resource, devices);
-                 }) {}
+      inventory_(
+          context.clock, context.log, surroundings.events,
+          [this](const std::string& resource, const DeviceSetPtr& devices) {
+            Publish(resource, devices);
+          },
+          [this](const std::string& resource) { WriteCdiSpec(resource); }) {}
 
 void ResourceSet::Publish(const std::string& resource, const DeviceSetPtr& devices) {
   auto plugin = plugins_.find(resource);
@@ -56,7 +65,10 @@ void ResourceSet::Publish(const std::string& resource, const DeviceSetPtr& devic
 }
 
 void ResourceSet::OnHoldings(const std::vector<discovery::Holding>& holdings) {
+  cdi_.OnHoldings(holdings);
   inventory_.SetHoldings(holdings);
+  for (const auto& [name, mode] : cdi_.resources())
+    WriteCdiSpec(name);
   for (const auto& [name, upkeep] : upkeeps_) {
     std::set<std::string> held;
     for (const discovery::Holding& holding : holdings)
@@ -67,10 +79,14 @@ void ResourceSet::OnHoldings(const std::vector<discovery::Holding>& holdings) {
 }
 
 void ResourceSet::UpdateMatters() {
-  held_.SetMatters(inventory_.holdings_matter() ||
+  held_.SetMatters(inventory_.holdings_matter() || cdi_.WaitsForRelease() ||
                    std::ranges::any_of(upkeeps_, [](const auto& entry) {
                      return entry.second->WaitsForRelease();
                    }));
+}
+
+void ResourceSet::WriteCdiSpec(const std::string& resource) {
+  cdi_.Publish(resource, inventory_.Found(resource));
 }
 
 std::string ResourceSet::BaseId(const std::string& resource, const std::string& id) const {
@@ -87,6 +103,7 @@ void ResourceSet::Apply(const config::Config& config) {
   std::vector<std::string> order;
   std::vector<std::string> reshared;
   std::vector<ResourcePlugin*> added;
+  CdiBook::Resources with_cdi;
   for (const config::ResourceConfig& resource : config.resources) {
     const std::string& name = resource.name.text();
     wanted.insert(name);
@@ -97,6 +114,7 @@ void ResourceSet::Apply(const config::Config& config) {
                                                       : policy::Preference::kInOrder)};
     if (terms_[name].share != terms.share) reshared.push_back(name);
     terms_[name] = terms;
+    if (resource.cdi != config::Cdi::kNo) with_cdi[name] = resource.cdi;
     SetUpkeep(resource);
     const bool pre_start = resource.programs.pre_start.has_value();
     if (auto plugin = plugins_.find(name); plugin != plugins_.end()) {
@@ -117,9 +135,13 @@ void ResourceSet::Apply(const config::Config& config) {
     upkeeps_.erase(at->first);
     plugins_.erase(at);
   }
+  cdi_.SetResources(std::move(with_cdi));
   // Before anything is offered, as an id may have changed while a pod holds the device.
   held_.ReadCheckpoint();
   inventory_.Replace(MakeAllSources(config), std::move(order));
+  for (const auto& [name, mode] : cdi_.resources())
+    WriteCdiSpec(name);
+  UpdateMatters();
   for (const std::string& name : reshared)
     Publish(name, inventory_.devices(name));
   for (ResourcePlugin* plugin : added)
@@ -225,9 +247,11 @@ Result<plugin::DeviceParts> ResourceSet::Resolve(const std::string& resource,
   parts.allocation.env = found->env;
   parts.allocation.annotations = found->annotations;
   parts.env_lists = found->env_lists;
+  TENON_TRY_VOID(cdi_.Allocate(resource, found->id.value, parts));
   const discovery::Holding holding{resource, {found->id.value}, std::move(numbers), "a pod"};
   held_.OnAllocated(holding);
   inventory_.AddHolding(holding);
+  cdi_.AddHolding(holding);
   if (auto upkeep = upkeeps_.find(resource); upkeep != upkeeps_.end()) {
     upkeep->second->OnAllocated(found->id.value);
     UpdateMatters();

@@ -20,6 +20,7 @@
 #include "plugin_service/service_context.h"
 #include "policy/preferred.h"
 #include "program/runner.h"
+#include "tenond/cdi_book.h"
 #include "tenond/held_book.h"
 #include "tenond/upkeep.h"
 
@@ -38,6 +39,7 @@ class ResourceSet final {
     plugin::PluginDirectory& directory;
     EventRing& events;
     std::string pod_resources;  ///< The kubelet's socket that tells who holds what.
+    std::string cdi_dir;        ///< Where CDI specs are written.
   };
 
   /// What the command line lets the configuration reach.
@@ -91,6 +93,7 @@ class ResourceSet final {
   void SetUpkeep(const config::ResourceConfig& resource);
   void OnHoldings(const std::vector<discovery::Holding>& holdings);
   void UpdateMatters();
+  void WriteCdiSpec(const std::string& resource);
   discovery::SourcesByResource MakeAllSources(const config::Config& config);
   /// Errors: see plugin::ResolveFn.
   Result<plugin::DeviceParts> Resolve(const std::string& resource, const Device& device);
@@ -110,6 +113,7 @@ class ResourceSet final {
   std::map<std::string, std::unique_ptr<Upkeep>> upkeeps_;  ///< Of resources with programs.
   size_t draining_ = 0;
   std::function<void()> drained_;
+  CdiBook cdi_;
   HeldBook held_;
   discovery::Inventory inventory_;  // Ends first: it publishes to the plugins.
 };

@@ -272,4 +272,11 @@ bool IsQualifiedName(std::string_view name) {
          IsDeviceName(name.substr(equals + 1));
 }
 
+std::string DeviceName(std::string_view id) {
+  std::string name(id);
+  if (id.empty() || !IsLetterOrDigit(id.front())) name.insert(0, "x_x");
+  if (id.empty() || !IsLetterOrDigit(id.back())) name += "_x";
+  return name;
+}
+
 }  // namespace tenon::cdi

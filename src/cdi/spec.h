@@ -70,7 +70,16 @@ struct Spec {
 /// Errors: kInvalidArgument with "name:line:column: why", the first one found.
 Result<Spec> ParseSpec(std::string_view text, std::string_view name);
 
+/// A spec as JSON, in the lowest version of CDI that has all of it, so that ParseSpec() gives the
+/// same again. Requires: a valid kind, and at least one device.
+std::string FormatSpec(const Spec& spec);
+
 /// Whether `name` is a qualified one, "vendor.com/class=device".
 bool IsQualifiedName(std::string_view name);
+
+/// The name of the device with this DeviceId: the id, which "x_x" and "_x" enclose where it does
+/// not begin or end with a letter or digit. Different ids have different names, as in no id an "x"
+/// follows a single "_".
+std::string DeviceName(std::string_view id);
 
 }  // namespace tenon::cdi

@@ -152,7 +152,7 @@ INSTANTIATE_TEST_SUITE_P(
         Fault{"UnknownKeyOfAResource",
               Named("r\n  shares: 10"),
               {"f:4:3: unknown key \"shares\"; did you mean \"share\"? known here: name, devices, "
-               "share, prefer, onAllocate, onRelease, preStart, health"}},
+               "share, prefer, onAllocate, onRelease, preStart, health, cdi"}},
         Fault{"PreferenceOfAnotherKind",
               Named("r\n  prefer: random"),
               {"f:4:11: prefer \"random\"; write spread, packed or numa"}},

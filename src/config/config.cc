@@ -25,6 +25,13 @@ constexpr int64_t kMostHookTimeout = 600;
 constexpr int64_t kMostPreStartTimeout = 25;
 constexpr int64_t kHealthEvery = 60;
 
+/// What CDI asks of a vendor and of a class beyond what a resource name is.
+/// Source: container-device-interface pkg/parser, validateVendorOrClassName.
+bool IsCdiPart(std::string_view text) {
+  const char first = text.front();
+  return text.size() > 1 && ((first >= 'a' && first <= 'z') || (first >= 'A' && first <= 'Z'));
+}
+
 /// Reads the document of a file from the top down.
 class DocumentReader final {
  public:
@@ -40,6 +47,7 @@ class DocumentReader final {
   std::optional<ResourceName> ReadName(const StrictMapping& resource);
   std::optional<policy::Preference> ReadPreference(const StrictMapping& resource);
   ResourcePrograms ReadPrograms(const StrictMapping& resource, int64_t share);
+  Cdi ReadCdi(const StrictMapping& resource, const std::optional<ResourceName>& name);
   void CheckVirtualCount(const ResourceConfig& resource);
 
   Faults& faults_;
@@ -90,10 +98,10 @@ void DocumentReader::ReadDomain(const StrictMapping& top) {
 }
 
 void DocumentReader::ReadResource(const Value& value) {
-  StrictMapping resource(
-      value,
-      {"name", "devices", "share", "prefer", "onAllocate", "onRelease", "preStart", "health"},
-      "\"name: serial\"", faults_);
+  StrictMapping resource(value,
+                         {"name", "devices", "share", "prefer", "onAllocate", "onRelease",
+                          "preStart", "health", "cdi"},
+                         "\"name: serial\"", faults_);
   if (!resource.ok()) return;
   auto name = ReadName(resource);
   std::vector<DeviceRule> devices;
@@ -107,9 +115,10 @@ void DocumentReader::ReadResource(const Value& value) {
   const int64_t share = resource.Number("share", 1, kMaxVirtualDevices).value_or(1);
   const auto prefer = ReadPreference(resource);
   ResourcePrograms programs = ReadPrograms(resource, share);
+  const Cdi cdi = ReadCdi(resource, name);
   if (!name) return;
-  config_.resources.push_back(
-      {*std::move(name), value.mark(), std::move(devices), share, prefer, std::move(programs)});
+  config_.resources.push_back({*std::move(name), value.mark(), std::move(devices), share, prefer,
+                               std::move(programs), cdi});
   CheckVirtualCount(config_.resources.back());
 }
 
@@ -158,6 +167,23 @@ ResourcePrograms DocumentReader::ReadPrograms(const StrictMapping& resource, int
                       " does not go with \"share\", as a shared device has no first and "
                       "no last user; leave one of them out");
   return programs;
+}
+
+Cdi DocumentReader::ReadCdi(const StrictMapping& resource,
+                            const std::optional<ResourceName>& name) {
+  const Value* value = resource.Find("cdi");
+  if (value == nullptr) return Cdi::kNo;
+  const std::optional<bool> flag = value->AsBool();
+  if (!flag && value->AsString() != "only") {
+    faults_.Add(value->mark(), "cdi " + Shown(*value) + "; write true, false or only");
+    return Cdi::kNo;
+  }
+  if (flag == false) return Cdi::kNo;
+  if (name && !(IsCdiPart(name->domain()) && IsCdiPart(name->name())))
+    faults_.Add(value->mark(),
+                "cdi: in CDI both parts of " + name->text() +
+                    " have to begin with a letter and to have two characters; choose other names");
+  return flag ? Cdi::kAlso : Cdi::kOnly;
 }
 
 /// Each rule keeps to the limit by itself; here it is about all of a resource.

@@ -142,6 +142,13 @@ struct DeviceRule {
   Mark mark;
 };
 
+/// Whether containers get the devices of a resource by CDI, too.
+enum class Cdi {
+  kNo,
+  kAlso,  ///< Device nodes and mounts are sent as well, for a kubelet that knows no CDI.
+  kOnly,
+};
+
 struct ResourceConfig {
   ResourceName name;
   Mark mark;
@@ -150,6 +157,7 @@ struct ResourceConfig {
   /// Without it: in order, or spread where devices are shared.
   std::optional<policy::Preference> prefer;
   ResourcePrograms programs;
+  Cdi cdi = Cdi::kNo;
 };
 
 struct Config {

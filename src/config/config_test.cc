@@ -203,6 +203,29 @@ TEST(Config, ReadsSelectorsOfEveryKind) {
   EXPECT_EQ((VirtualRule{2, {{"LICENCE", "full"}}, {{"example.com/k", "v"}}}), counter);
 }
 
+TEST(Config, CdiIsTrueFalseOrOnlyAndNeedsNamesThatItTakes) {
+  auto cdi = [](const std::string& value) {
+    return Accept("domain: d.com\nresources: [{name: serial, cdi: " + value +
+                  ", devices: [{path: /dev/a}]}]")
+        .resources[0]
+        .cdi;
+  };
+  EXPECT_EQ(Cdi::kAlso, cdi("true"));
+  EXPECT_EQ(Cdi::kOnly, cdi("only"));
+  EXPECT_EQ(Cdi::kNo, cdi("false"));
+  auto errors = [](const std::string& name, const std::string& value) {
+    return Load("domain: d.com\nresources: [{name: " + name + ", cdi: " + value +
+                    ", devices: [{path: /dev/a}]}]",
+                "f")
+        .errors;
+  };
+  EXPECT_THAT(errors("serial", "maybe"),
+              ElementsAre("f:2:33: cdi \"maybe\"; write true, false or only"));
+  for (const char* name : {"s", "3d", "3com.com/serial"})
+    EXPECT_THAT(errors(name, "only"), ElementsAre(testing::HasSubstr("begin with a letter")))
+        << name;
+}
+
 TEST(Config, ReadsGroupsSharingAndAliases) {
   Config config = Accept(R"(
 domain: d.com

@@ -113,6 +113,11 @@ DeviceSetPtr Inventory::devices(std::string_view resource) const {
   return entry == resources_.end() ? nullptr : entry->second.devices;
 }
 
+Snapshot Inventory::Found(std::string_view resource) const {
+  auto entry = resources_.find(resource);
+  return entry == resources_.end() ? Snapshot{} : entry->second.found;
+}
+
 const FoundDevice* Inventory::Find(std::string_view resource, std::string_view id) const {
   auto entry = resources_.find(resource);
   return entry == resources_.end() ? nullptr : FindById(entry->second.found, id);
@@ -133,6 +138,7 @@ bool Inventory::Update(const std::string& name, Resource& resource, NodeClaims& 
   std::vector<Device> devices = Publish(found, resource.found, last, clock_.WallNow());
   Record(name, resource, found, devices);
   resource.found = std::move(found);
+  if (remade_) remade_(name);
   if (resource.devices && last == devices) return false;
   uint64_t revision = resource.devices ? resource.devices->revision + 1 : 1;
   resource.devices = std::make_shared<const DeviceSet>(DeviceSet{revision, std::move(devices)});

@@ -37,9 +37,17 @@ class Inventory final {
  public:
   /// A resource has changed: `devices` is its next revision. May destroy the inventory.
   using ChangedFn = std::function<void(const std::string& resource, const DeviceSetPtr& devices)>;
+  /// What devices are made of has changed, with or without a next revision; told before that one.
+  /// Must neither destroy nor change the inventory.
+  using RemadeFn = std::function<void(const std::string& resource)>;
 
-  Inventory(const base::Clock& clock, base::Log& log, EventRing& events, ChangedFn changed)
-      : clock_(clock), log_(log), events_(events), changed_(std::move(changed)) {}
+  Inventory(const base::Clock& clock, base::Log& log, EventRing& events, ChangedFn changed,
+            RemadeFn remade = {})
+      : clock_(clock),
+        log_(log),
+        events_(events),
+        changed_(std::move(changed)),
+        remade_(std::move(remade)) {}
   Inventory(const Inventory&) = delete;
   Inventory& operator=(const Inventory&) = delete;
 
@@ -60,6 +68,8 @@ class Inventory final {
 
   /// The newest revision; null for a resource that is not known or not yet published.
   DeviceSetPtr devices(std::string_view resource) const;
+  /// What all devices of a resource are made of, sorted by id; empty for one that is not known.
+  Snapshot Found(std::string_view resource) const;
   /// What the device is made of, or null. Valid until the resource changes.
   const FoundDevice* Find(std::string_view resource, std::string_view id) const;
 
@@ -88,6 +98,7 @@ class Inventory final {
   base::Log& log_;
   EventRing& events_;
   const ChangedFn changed_;
+  const RemadeFn remade_;
   std::map<std::string, Resource, std::less<>> resources_;
   std::vector<std::string> order_;
   Holdings holdings_;

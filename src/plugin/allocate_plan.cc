@@ -42,6 +42,7 @@ Result<void> AddDevice(DeviceParts& all, const DeviceSet& devices, const std::st
   TENON_TRY(const Device* device, FindHealthy(devices, id));
   TENON_TRY(DeviceParts one, resolve(*device));
   TENON_TRY_VOID(CheckNodes(all.allocation, one.allocation));
+  all.only_by_cdi |= one.only_by_cdi;
   std::vector<std::string> conflicts = MergeAllocation(all.allocation, one.allocation);
   if (!conflicts.empty()) return Error(Code::kFailedPrecondition, base::Join(conflicts, "; "));
   for (const auto& [name, value] : one.env_lists)
@@ -78,6 +79,10 @@ Result<ContainerAllocation> PlanContainer(const ResourceName& resource, const De
   for (const DeviceNode& node : all.device_nodes)
     AppendToPathList(paths, node.container_path);
   if (!paths.empty()) all.env[prefix + "_PATHS"] = std::move(paths);
+  if (parts.only_by_cdi) {
+    all.device_nodes.clear();
+    all.mounts.clear();
+  }
   return all;
 }
 

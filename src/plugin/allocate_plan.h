@@ -20,6 +20,8 @@ struct DeviceParts {
   /// Variables of which the values of several devices are joined, without the resource at their
   /// end: {"PCIDEVICE", "0000:01:00.0"}.
   std::map<std::string, std::string> env_lists;
+  /// Its device nodes and mounts reach the container by its CDI device and are not sent.
+  bool only_by_cdi = false;
 };
 
 /// Looks up a device when it is asked for and not before: paths are resolved and checked at

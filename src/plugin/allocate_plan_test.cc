@@ -32,12 +32,12 @@ struct AllocatePlanTest : ::testing::Test {
   }
 
   Result<std::vector<ContainerAllocation>> Plan(std::vector<api::AllocateRequest> requests) {
-    return PlanAllocation(resource, devices, requests,
-                          [this](const Device& device) -> Result<DeviceParts> {
-                            if (vanished == device.id.value)
-                              return Error(Code::kNotFound, "/dev/" + vanished + ": no such file");
-                            return DeviceParts{brings[device.id.value], lists[device.id.value]};
-                          });
+    return PlanAllocation(
+        resource, devices, requests, [this](const Device& device) -> Result<DeviceParts> {
+          if (vanished == device.id.value)
+            return Error(Code::kNotFound, "/dev/" + vanished + ": no such file");
+          return DeviceParts{brings[device.id.value], lists[device.id.value], only_by_cdi};
+        });
   }
   void ExpectError(const Result<std::vector<ContainerAllocation>>& plan, Code code,
                    std::string_view message) {
@@ -51,6 +51,7 @@ struct AllocatePlanTest : ::testing::Test {
   std::map<std::string, ContainerAllocation> brings;
   std::map<std::string, std::map<std::string, std::string>> lists;
   std::string vanished;
+  bool only_by_cdi = false;
 };
 
 TEST_F(AllocatePlanTest, GivesADeviceNodeAndTellsTheContainerWhatItHas) {
@@ -61,6 +62,20 @@ TEST_F(AllocatePlanTest, GivesADeviceNodeAndTellsTheContainerWhatItHas) {
   EXPECT_THAT((*plan)[0].device_nodes, ElementsAre(Node("/dev/tty2")));
   EXPECT_THAT((*plan)[0].env, ElementsAre(Pair("TENON_EXAMPLE_COM_SERIAL_V2_IDS", "tty2"),
                                           Pair("TENON_EXAMPLE_COM_SERIAL_V2_PATHS", "/dev/tty2")));
+}
+
+TEST_F(AllocatePlanTest, WhatComesByCdiIsToldAndNotSent) {
+  only_by_cdi = true;
+  brings["a"].mounts = {{"/run/a", "/run/a", true}};
+  brings["a"].cdi_devices = {"example.com/serial.v2=a"};
+
+  auto plan = Plan({{{"a"}}});
+
+  ASSERT_TRUE(plan);
+  EXPECT_THAT(plan->front().device_nodes, IsEmpty());
+  EXPECT_THAT(plan->front().mounts, IsEmpty());
+  EXPECT_THAT(plan->front().cdi_devices, ElementsAre("example.com/serial.v2=a"));
+  EXPECT_EQ("/dev/a,/dev/shared", plan->front().env["TENON_EXAMPLE_COM_SERIAL_V2_PATHS"]);
 }
 
 TEST_F(AllocatePlanTest, ListsThatOthersReadAreJoinedAndNameTheResource) {

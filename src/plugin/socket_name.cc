@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdint>
@@ -60,21 +61,39 @@ std::string SocketName(const ResourceName& resource, std::string_view process_to
   return NamePrefix(resource) + std::string(process_token) + std::string(kSuffix);
 }
 
-std::vector<std::string> RemoveStaleSockets(const std::string& directory,
-                                            const ResourceName& resource) {
-  std::vector<std::string> removed;
+namespace {
+
+/// The paths of all sockets of a resource.
+std::vector<std::string> SocketPaths(const std::string& directory, const ResourceName& resource) {
+  std::vector<std::string> paths;
   std::unique_ptr<DIR, int (*)(DIR*)> entries(::opendir(directory.c_str()), &::closedir);
-  if (!entries) return removed;
+  if (!entries) return paths;
   const std::string prefix = NamePrefix(resource);
   // One thread reads this stream.
   // NOLINTNEXTLINE(concurrency-mt-unsafe)
   while (const dirent* entry = ::readdir(entries.get())) {
     const std::string_view name = entry->d_name;
-    if (!name.starts_with(prefix) || !name.ends_with(kSuffix)) continue;
-    const std::string path = base::JoinPath(directory, name);
-    if (NobodyListens(path) && ::unlink(path.c_str()) == 0) removed.emplace_back(name);
+    if (name.starts_with(prefix) && name.ends_with(kSuffix))
+      paths.push_back(base::JoinPath(directory, name));
   }
+  return paths;
+}
+
+}  // namespace
+
+std::vector<std::string> RemoveStaleSockets(const std::string& directory,
+                                            const ResourceName& resource) {
+  std::vector<std::string> removed;
+  for (const std::string& path : SocketPaths(directory, resource))
+    if (NobodyListens(path) && ::unlink(path.c_str()) == 0)
+      removed.push_back(path.substr(path.rfind('/') + 1));
   return removed;
+}
+
+bool IsServed(const std::string& directory, const ResourceName& resource) {
+  const std::vector<std::string> paths = SocketPaths(directory, resource);
+  return std::any_of(paths.begin(), paths.end(),
+                     [](const std::string& path) { return !NobodyListens(path); });
 }
 
 }  // namespace tenon::plugin

@@ -23,4 +23,7 @@ std::string SocketName(const ResourceName& resource, std::string_view process_to
 std::vector<std::string> RemoveStaleSockets(const std::string& directory,
                                             const ResourceName& resource);
 
+/// Whether a process like this one serves a socket of this resource in `directory`.
+bool IsServed(const std::string& directory, const ResourceName& resource);
+
 }  // namespace tenon::plugin

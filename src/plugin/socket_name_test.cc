@@ -54,6 +54,7 @@ TEST_F(SocketNameTest, IsShortAndTellsResourceAndProcess) {
 TEST_F(SocketNameTest, RemovesWhatAKilledPredecessorLeft) {
   Bind(Path("old"), true).Reset();
 
+  EXPECT_FALSE(IsServed(directory, resource));
   EXPECT_THAT(RemoveStaleSockets(directory, resource), ElementsAre(SocketName(resource, "old")));
   EXPECT_FALSE(std::filesystem::exists(Path("old")));
 }
@@ -68,6 +69,7 @@ TEST_F(SocketNameTest, LeavesALivingNeighbourEvenWithAFullQueue) {
     (void)::connect(waiting.back().get(), reinterpret_cast<sockaddr*>(&address), sizeof address);
   }
 
+  EXPECT_TRUE(IsServed(directory, resource));
   EXPECT_THAT(RemoveStaleSockets(directory, resource), IsEmpty());
   EXPECT_TRUE(std::filesystem::exists(Path("live")));
 }

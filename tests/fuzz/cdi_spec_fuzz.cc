@@ -13,6 +13,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size) {
     const auto spec = tenon::cdi::ParseSpec(text, name);
     if (!spec) continue;
     TENON_CHECK(!spec->devices.empty());
+    const auto again = tenon::cdi::ParseSpec(tenon::cdi::FormatSpec(*spec), "again.json");
+    TENON_CHECK(again && *again == *spec);
     for (const auto& [device, edits] : spec->devices) {
       TENON_CHECK(tenon::cdi::IsQualifiedName(spec->kind + "=" + device));
       for (const auto& node : edits.device_nodes) {

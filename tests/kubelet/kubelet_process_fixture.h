@@ -81,7 +81,8 @@ struct KubeletProcessTest : ::testing::Test {
     for (const std::string& argument :
          {std::string(TENON_PATH), std::string("kubelet"), std::string("--kubelet-dir"),
           Directory(), std::string("--image-dir"), tree.Real("/images"), std::string("--runtime"),
-          runtime, std::string("--node-name"), std::string("lab")})
+          runtime, std::string("--node-name"), std::string("lab"), std::string("--cdi-dir"),
+          tree.Real("/cdi")})
       argv.push_back(argument);
     kubelet = std::make_unique<Program>(*loop, std::move(argv));
   }
@@ -111,7 +112,7 @@ struct KubeletProcessTest : ::testing::Test {
     tenond = std::make_unique<Program>(
         *loop, std::vector<std::string>{TENOND_PATH, "--config", tree.Real("/config.yaml"),
                                         "--kubelet-dir", Directory(), "--control",
-                                        tree.Real("/tenond.sock")});
+                                        tree.Real("/tenond.sock"), "--cdi-dir", tree.Real("/cdi")});
   }
 
   admin::HttpResponse Call(const admin::HttpRequest& request) {

@@ -148,6 +148,26 @@ TEST_F(ContainerTest, ThePodOpensItsDeviceAndNoOther) {
   EXPECT_TRUE(AwaitPhase("first", "Running"));
 }
 
+TEST_F(ContainerTest, ADeviceThatComesByCdiOnlyIsOpenedAndNoOther) {
+  tenond->Signal(SIGKILL);
+  tenond->WaitForExit();
+  StartTenond("  - name: cdi\n    cdi: only\n    devices: [{path: " + device +
+              ", mountPath: /dev/by-cdi}]\n");
+  ASSERT_TRUE(AwaitAllocatable("example.com/cdi", "1")) << tenond->output();
+
+  ASSERT_EQ(Submit("first",
+                   "exec 3<>/dev/by-cdi && echo opened $TENON_EXAMPLE_COM_CDI_PATHS; "
+                   "busybox mknod /dev/other c 10 232; (: </dev/other); exec busybox sleep 1000",
+                   R"("example.com/cdi":1)"),
+            "Pending ");
+
+  ASSERT_TRUE(AwaitOutput("first", "/dev/other")) << kubelet->output();
+  EXPECT_THAT(Output("first"),
+              AllOf(HasSubstr("opened /dev/by-cdi\n"), HasSubstr("Operation not permitted")));
+  EXPECT_THAT(LinesWith(tree.Real("/cdi/tenon-example.com_cdi.json"), "hostPath"),
+              HasSubstr(device));
+}
+
 TEST_F(ContainerTest, RunBringsItsPluginAlong) {
   tree.File(
       "/extra.yaml",
