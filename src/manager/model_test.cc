@@ -197,18 +197,24 @@ class ModelTest : public ManagerTest {
       }
     }
     for (const auto& [resource, quantity] : TotalRequests(pod))
-      if (resources_[resource].removed && quantity > 0 && InUse(resource, result).empty())
-        return ModelOutOf(pod, resource, quantity);
+      if (auto why = ModelOutOf(result, resource, quantity); !why.empty()) return why;
     admitted = result;
     return "admitted";
   }
-  std::string ModelOutOf(const PodRequest& pod, const std::string& resource, int64_t quantity) {
+  /// Counts alone refuse a pod whose resource is gone, and one that comes again with more
+  /// containers that may not share what they have: app containers now that were init containers.
+  std::string ModelOutOf(const ModelPod& pod, const std::string& resource, int64_t quantity) {
+    const ModelResource& model = resources_[resource];
+    if (quantity == 0 || (!model.listed && !model.removed)) return "";
+    const auto offered =
+        static_cast<int64_t>(std::max(model.healthy(), InUse(resource, pod).size()));
     int64_t used = 0;
     for (const auto& [uid, other] : pods_)
-      if (uid != pod.uid) used += TotalRequests(other.request)[resource];
+      if (uid != pod.request.uid) used += TotalRequests(other.request)[resource];
+    if (quantity <= offered - used) return "";
     return "OutOf" + resource + ": Node didn't have enough resource: " + resource +
            ", requested: " + std::to_string(quantity) + ", used: " + std::to_string(used) +
-           ", capacity: 0";
+           ", capacity: " + std::to_string(offered);
   }
   std::string ModelAllocate(ModelPod& pod, const ContainerRequest& container,
                             const std::string& resource, size_t quantity, const Ids& reusable) {
