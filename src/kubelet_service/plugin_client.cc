@@ -134,9 +134,9 @@ manager::PluginClient::Call RpcPluginClient::GetPreferredAllocation(api::Preferr
 manager::PluginClient::Call RpcPluginClient::PreStartContainer(std::vector<std::string> device_ids,
                                                                base::Duration deadline,
                                                                PreStartDone done) {
-  return std::make_unique<UnaryPluginCall>(channel_->Unary(
-      wire::kPreStartContainer, wire::EncodePreStartRequest(device_ids), deadline,
-      Decoded<void>([](std::string_view) { return Result<void>(); }, std::move(done))));
+  return std::make_unique<UnaryPluginCall>(
+      channel_->Unary(wire::kPreStartContainer, wire::EncodePreStartRequest(device_ids), deadline,
+                      Decoded<void>(wire::CheckPreStartResponse, std::move(done))));
 }
 
 }  // namespace tenon::kubelet_service

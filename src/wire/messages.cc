@@ -221,4 +221,12 @@ Result<std::vector<std::string>> DecodePreStartRequest(std::string_view bytes) {
   return Decode(bytes, "PreStartContainerRequest", ReadDeviceIds);
 }
 
+Result<void> CheckPreStartResponse(std::string_view bytes) {
+  Reader reader(bytes, "PreStartContainerResponse");
+  while (reader.Next())
+    continue;
+  if (reader.error()) return *reader.error();
+  return {};
+}
+
 }  // namespace tenon::wire

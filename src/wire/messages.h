@@ -66,5 +66,7 @@ Result<std::vector<std::vector<std::string>>> DecodePreferredResponse(std::strin
 
 std::string EncodePreStartRequest(const std::vector<std::string>& device_ids);
 Result<std::vector<std::string>> DecodePreStartRequest(std::string_view bytes);
+/// The response has no fields; what is no message is an error all the same.
+Result<void> CheckPreStartResponse(std::string_view bytes);
 
 }  // namespace tenon::wire

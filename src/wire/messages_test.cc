@@ -201,6 +201,9 @@ TEST(MessagesTest, EveryDecoderNamesItsMessage) {
   EXPECT_THAT(message(DecodePreferredRequest(broken)), HasSubstr("PreferredAllocationRequest"));
   EXPECT_THAT(message(DecodePreferredResponse(broken)), HasSubstr("PreferredAllocationResponse"));
   EXPECT_THAT(message(DecodePreStartRequest(broken)), HasSubstr("PreStartContainerRequest"));
+  EXPECT_THAT(CheckPreStartResponse(broken).error().message(),
+              HasSubstr("PreStartContainerResponse"));
+  EXPECT_TRUE(CheckPreStartResponse(EncodePreStartRequest({"unknown to it"})));
 }
 
 }  // namespace

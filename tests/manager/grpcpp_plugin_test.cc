@@ -413,19 +413,39 @@ TEST_F(GrpcppPluginTest, AllocateThatGoesWrongRefusesThePodAndBlocksNothing) {
 }
 
 TEST_F(GrpcppPluginTest, PreStartContainerThatGoesWrongMayBeTriedAgain) {
+  const std::map<Manner, std::string> messages = {
+      {Manner::kFail, "rpc error: code = Internal desc = it broke"},
+      {Manner::kHang, "rpc error: code = DeadlineExceeded"},
+      {Manner::kGarbage, "failed to unmarshal"},
+      {Manner::kDie, "rpc error: code = Unavailable"}};
   plugin_.options.pre_start_required = true;
-  plugin_.manners["PreStartContainer"] = Manner::kHang;
   ASSERT_EQ(Register(), "ok");
   ASSERT_TRUE(WaitForCapacity(2, 2));
-  EXPECT_EQ(Admit("p"), "admitted");
-  EXPECT_THAT(Start("p", /*skip=*/true),
-              StartsWith("device plugin PreStartContainer rpc failed with err: rpc error: code = "
-                         "DeadlineExceeded"));
+  ASSERT_EQ(Admit("p"), "admitted");
   StopPlugin();
+  ASSERT_TRUE(WaitForCapacity(2, 0));
+  EXPECT_EQ(Start("p"),
+            "device plugin PreStartContainer rpc failed with err: endpoint resource.com/sample has "
+            "been stopped");
+  for (const auto& [manner, message] : messages) {
+    plugin_.manners["PreStartContainer"] = manner;
+    ASSERT_EQ(Register(), "ok");
+    ASSERT_TRUE(WaitForCapacity(2, 2));
+    EXPECT_THAT(Start("p", manner == Manner::kHang),
+                AllOf(StartsWith("device plugin PreStartContainer rpc failed with err: "),
+                      HasSubstr(message)));
+    StopPlugin();
+    ASSERT_TRUE(WaitForCapacity(2, 0));
+  }
+  EXPECT_EQ(plugin_.pre_starts, 0);
+
   plugin_.manners.clear();
   ASSERT_EQ(Register(), "ok");
   ASSERT_TRUE(WaitForCapacity(2, 2));
   EXPECT_EQ(Start("p"), "/tmp/Dev-1");
+  EXPECT_EQ(Start("p"), "/tmp/Dev-1");
+  EXPECT_EQ(plugin_.pre_starts, 2);
+  EXPECT_EQ(plugin_.allocations, 1);
 }
 
 }  // namespace
