@@ -68,7 +68,8 @@ class ManifestReader final {
                   const std::map<std::string, std::string>& map, bool values_too);
   void ReadSpec(Fields spec, Pod& pod);
   static RestartPolicy ReadRestartPolicy(Fields& spec);
-  Container ReadContainer(const Value& value, const std::string& path);
+  Container ReadContainer(const Value& value, const std::string& path, bool is_init);
+  static bool ReadSidecar(Fields& container, bool is_init);
   void ReadEnv(Fields& container, std::vector<EnvVar>& env);
   void ReadResources(Fields resources, Container& container);
   Quantities ReadQuantities(Fields& resources, std::string_view key);
@@ -144,9 +145,9 @@ void ManifestReader::ReadMetadata(Fields metadata, Pod& pod) {
 
 void ManifestReader::ReadSpec(Fields spec, Pod& pod) {
   std::set<std::string> names;
-  const auto read_into = [this, &names](std::vector<Container>& containers) {
-    return [this, &names, &containers](const Value& item, const std::string& path) {
-      containers.push_back(ReadContainer(item, path));
+  const auto read_into = [this, &names](std::vector<Container>& containers, bool is_init) {
+    return [this, &names, &containers, is_init](const Value& item, const std::string& path) {
+      containers.push_back(ReadContainer(item, path, is_init));
       const std::string& name = containers.back().name;
       if (!name.empty() && !names.insert(name).second) {
         Fields(problems_, &item, item.mark(), path)
@@ -154,8 +155,8 @@ void ManifestReader::ReadSpec(Fields spec, Pod& pod) {
       }
     };
   };
-  spec.EachItem("initContainers", read_into(pod.init_containers));
-  spec.EachItem("containers", read_into(pod.containers));
+  spec.EachItem("initContainers", read_into(pod.init_containers, /*is_init=*/true));
+  spec.EachItem("containers", read_into(pod.containers, /*is_init=*/false));
   if (const Value* containers = spec.Get("containers");
       !containers || (containers->is_array() && containers->items().empty())) {
     spec.Complain("containers", "is required: write at least one container");
@@ -181,7 +182,7 @@ RestartPolicy ManifestReader::ReadRestartPolicy(Fields& spec) {
   return RestartPolicy::kAlways;
 }
 
-Container ManifestReader::ReadContainer(const Value& value, const std::string& path) {
+Container ManifestReader::ReadContainer(const Value& value, const std::string& path, bool is_init) {
   Container out;
   Fields container(problems_, &value, value.mark(), path);
   if (!value.is_object()) return out;
@@ -201,13 +202,22 @@ Container ManifestReader::ReadContainer(const Value& value, const std::string& p
   ReadEnv(container, out.env);
   ReadResources(Fields(problems_, container.Get("resources"), value.mark(), path + ".resources"),
                 out);
-  if (container.Get("restartPolicy")) {
-    container.Complain("restartPolicy",
-                       "is not supported: sidecar containers are not started "
-                       "here; remove it");
-  }
+  out.sidecar = ReadSidecar(container, is_init);
   container.Finish();
   return out;
+}
+
+/// Source: kubernetes pkg/apis/core/validation, validateInitContainers.
+bool ManifestReader::ReadSidecar(Fields& container, bool is_init) {
+  if (!container.Get("restartPolicy")) return false;
+  if (!is_init) {
+    container.Complain("restartPolicy",
+                       "is for init containers, which it makes sidecars: remove it, or write "
+                       "spec.restartPolicy");
+  } else if (container.Text("restartPolicy") != "Always") {
+    container.Complain("restartPolicy", "must be Always, which makes a sidecar, or be left out");
+  }
+  return is_init;
 }
 
 void ManifestReader::ReadEnv(Fields& container, std::vector<EnvVar>& env) {

@@ -145,7 +145,7 @@ TEST(ManifestTest, WhatIsNotSupportedIsRefusedByName) {
   EXPECT_THAT(ProblemOf(WithContainerLines("    securityContext: {}\n")),
               HasSubstr("spec.containers[0].securityContext: is not supported"));
   EXPECT_THAT(ProblemOf(WithContainerLines("    restartPolicy: Always\n")),
-              HasSubstr("sidecar containers are not started here"));
+              HasSubstr("restartPolicy: is for init containers, which it makes sidecars"));
   EXPECT_THAT(ProblemOf(WithContainerLines("    env: [{name: A, valueFrom: {fieldRef: x}}]\n")),
               HasSubstr("spec.containers[0].env[0].valueFrom: is not supported: write value"));
   EXPECT_THAT(ProblemOf(WithContainerLines("    image: twice\n")),
@@ -213,6 +213,23 @@ TEST(ManifestTest, ThePolicyForRestartsIsTheApisUnlessItIsGiven) {
   EXPECT_EQ(policy("  restartPolicy: Always\n"), RestartPolicy::kAlways);
   EXPECT_EQ(policy("  restartPolicy: OnFailure\n"), RestartPolicy::kOnFailure);
   EXPECT_EQ(policy("  restartPolicy: Never\n"), RestartPolicy::kNever);
+}
+
+TEST(ManifestTest, AnInitContainerThatIsAlwaysRestartedIsASidecar) {
+  const std::string base =
+      "apiVersion: v1\nkind: Pod\nmetadata: {name: camera}\nspec:\n  containers:\n"
+      "  - {name: main, image: busybox}\n  initContainers:\n"
+      "  - {name: probe, image: busybox}\n  - {name: proxy, image: busybox, restartPolicy: ";
+
+  const Manifest manifest = Parse(base + "Always}\n");
+  ASSERT_THAT(manifest.problems, IsEmpty());
+  EXPECT_FALSE(manifest.pods[0].init_containers[0].sidecar);
+  EXPECT_TRUE(manifest.pods[0].init_containers[1].sidecar);
+  EXPECT_EQ(Parse(ToJson(ToValue(manifest.pods[0]))).pods, manifest.pods);
+
+  EXPECT_THAT(ProblemOf(base + "OnFailure}\n"),
+              HasSubstr("spec.initContainers[1].restartPolicy: must be Always, which makes a "
+                        "sidecar, or be left out"));
 }
 
 TEST(ManifestTest, TwoPodsOfOneNameInAFileAreRefused) {

@@ -27,6 +27,9 @@ struct Container {
   std::string working_dir;  ///< Empty: "/".
   std::map<std::string, Quantity> limits;
   std::map<std::string, Quantity> requests;  ///< Those given, and limits where none is given.
+  /// An init container with restartPolicy Always: the next one starts when it runs, and it runs,
+  /// again and again if it must, until all app containers have ended.
+  bool sidecar = false;
   bool operator==(const Container&) const = default;
 };
 

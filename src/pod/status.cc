@@ -61,6 +61,8 @@ Value ContainerValue(const Container& container) {
   Value& resources = out.Add("resources", Value::Object());
   AddQuantities(resources, "limits", container.limits);
   AddQuantities(resources, "requests", container.requests);
+  if (container.sidecar)
+    out.Add("restartPolicy", Value::String(RestartPolicyName(RestartPolicy::kAlways)));
   return out;
 }
 

@@ -142,6 +142,22 @@ TEST_F(ContainerdTest, ExitCodesAndOutputAreTheRuntimesAndDevicesAreFreeAfterwar
   EXPECT_TRUE(AwaitPhase("second", "Succeeded"));
 }
 
+TEST_F(ContainerdTest, ASidecarHasItsDeviceIsStartedAgainAndEndsAfterTheOthers) {
+  ASSERT_EQ(SubmitWithSidecar("first", "(: <>" + device + ") && echo opened; exit 3",
+                              "busybox sleep 2; exit 4", kLimit),
+            "Pending ");
+  ASSERT_TRUE(Await([this] { return Output("first", "side").find("opened") != std::string::npos; }))
+      << kubelet->output() << containerd->output();
+  EXPECT_TRUE(Await([this] {
+    const Value pod = Pod("first");
+    return TextAt(pod.At({"status", "initContainerStatuses"})->items()[0], {"restartCount"}) == "1";
+  }));
+  EXPECT_THAT(Submit("second", "true", kLimit), HasSubstr("Requested: 1, Available: 0"));
+  EXPECT_TRUE(AwaitPhase("first", "Failed"));
+  EXPECT_EQ(TextAt(State("first"), {"terminated", "exitCode"}), "4");
+  EXPECT_EQ(Submit("third", "true", kLimit), "Pending ");
+}
+
 TEST_F(ContainerdTest, AnImageThatItLacksIsWaitedFor) {
   image = "tenon.local/none:1";
   ASSERT_EQ(Submit("first", "true", kLimit), "Pending ");

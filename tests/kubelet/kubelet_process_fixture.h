@@ -155,6 +155,9 @@ struct KubeletProcessTest : ::testing::Test {
         R"("},"spec":{"restartPolicy":"Never","containers":[{"name":"main","image":")" + image +
         R"(",)" + R"("command":["/bin/sh","-c",)" + ToJson(Value::String(script)) +
         R"(],"resources":{"limits":{)" + limits + "}}}]}}";
+    return Post(manifest);
+  }
+  std::string Post(const std::string& manifest) {
     const admin::HttpResponse response =
         Call({.method = "POST", .path = "/api/v1/pods", .body = manifest});
     auto body = ParseJson(response.body, "answer");
@@ -162,18 +165,36 @@ struct KubeletProcessTest : ::testing::Test {
     const Value& pod = body->Find("items")->items().front();
     return TextAt(pod, {"status", "phase"}) + " " + TextAt(pod, {"status", "message"});
   }
+  /// The same with a sidecar "side" that has the limits; "main" has none.
+  std::string SubmitWithSidecar(const std::string& name, const std::string& sidecar,
+                                const std::string& script, const std::string& limits) {
+    const auto container = [this](const std::string& container_name, const std::string& command,
+                                  const std::string& more) {
+      return R"([{"name":")" + container_name + R"(","image":")" + image +
+             R"(","command":["/bin/sh","-c",)" + ToJson(Value::String(command)) + "]" + more + "}]";
+    };
+    return Post(R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":")" + name +
+                R"("},"spec":{"restartPolicy":"Never","initContainers":)" +
+                container("side", sidecar,
+                          R"(,"restartPolicy":"Always","resources":{"limits":{)" + limits + "}}") +
+                R"(,"containers":)" + container("main", script, "") + "}}");
+  }
   Value Pod(const std::string& name) { return GetJson("/api/v1/pods/default/" + name); }
   std::string Phase(const std::string& name) { return TextAt(Pod(name), {"status", "phase"}); }
   bool AwaitPhase(const std::string& name, const std::string& phase) {
     return Await([&] { return Phase(name) == phase; });
   }
-  Value State(const std::string& name) {
+  /// Of its first container, or of its first init container.
+  Value State(const std::string& name, std::string_view statuses_key = "containerStatuses") {
     const Value pod = Pod(name);
-    const Value* statuses = pod.At({"status", "containerStatuses"});
+    const Value* statuses = pod.At({"status", statuses_key});
     return statuses && !statuses->items().empty() ? *statuses->items()[0].Find("state") : Value();
   }
-  std::string Output(const std::string& name) {
-    return Get("/api/v1/pods/default/" + name + "/log").body;
+  Value SidecarState(const std::string& name) { return State(name, "initContainerStatuses"); }
+  std::string Output(const std::string& name, const std::string& container = "main") {
+    return Call({.path = "/api/v1/pods/default/" + name + "/log",
+                 .query = {{"container", container}}})
+        .body;
   }
   int Delete(const std::string& name) {
     return Call({.method = "DELETE",

@@ -42,9 +42,12 @@ ContainerRunner::ContainerRunner(const PodEnvironment& environment, const pod::P
       backoff_(kRetries, std::hash<std::string>()(id())) {}
 
 void ContainerRunner::Start() {
-  state_ = Waiting("ContainerCreating");
-  if (!environment_.runtime) state_.message = "--runtime none: containers are not started";
-  observer_.changed();
+  pod::ContainerState state = Waiting("ContainerCreating");
+  if (!environment_.runtime) state.message = "--runtime none: containers are not started";
+  if (state_ != state) {
+    state_ = std::move(state);
+    observer_.changed();
+  }
   if (environment_.runtime) Prepare();
 }
 

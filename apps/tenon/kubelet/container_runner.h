@@ -37,7 +37,8 @@ class ContainerRunner final {
   ContainerRunner(const ContainerRunner&) = delete;
   ContainerRunner& operator=(const ContainerRunner&) = delete;
 
-  /// Starts the container, now or as soon as it can be. Requires: idle().
+  /// Starts the container, now or as soon as it can be; without a runtime it stays idle.
+  /// Requires: idle().
   void Start();
 
   /// Starts a container that has ended once more, after the pause that its ends so far have
@@ -60,11 +61,13 @@ class ContainerRunner final {
   /// How it ended the time before; nullopt until it is started again.
   const std::optional<pod::ContainerState>& last_state() const { return last_state_; }
   int restarts() const { return restarts_; }
+  bool sidecar() const { return container_.sidecar; }
   /// Nothing of it was made yet, and it was not told to stop.
   bool idle() const { return step_ == Step::kIdle; }
   /// Nothing of it is left but its output.
   bool ended() const { return step_ == Step::kEnded; }
   bool running() const { return step_ == Step::kRunning; }
+  bool stopping() const { return stop_.has_value(); }
   /// Nothing of it is left in the runtime, and it is to be started again.
   bool between_runs() const {
     return restarts_ > 0 &&
@@ -104,7 +107,6 @@ class ContainerRunner final {
   /// Removes what the runtime has; then it has ended, or is idle if it never ran.
   void Remove(Step then);
   void ArmKill(base::Duration grace);
-  bool stopping() const { return stop_.has_value(); }
 
   const PodEnvironment& environment_;
   const pod::Pod& pod_;

@@ -57,7 +57,7 @@ HttpResponse BadNumber(std::string_view name, int64_t most) {
 }
 
 /// The pod as the API of a cluster shows it. Containers that the kubelet's own status of them
-/// leaves out, init containers, have no health here either.
+/// leaves out, init containers and sidecars, have no health here either.
 Value PodValue(const PodRecord& record, const DeviceAdmission& devices) {
   std::vector<Value::Member> members = pod::ToValue(record.pod).members();
   for (Value::Member& member : members) {
@@ -112,13 +112,14 @@ Value HolderValue(const pod::Pod& pod, const std::string& container,
 Value HoldersOf(const Pods& pods, const std::string& resource, int64_t& in_use) {
   Value out = Value::Array();
   for (const auto& [key, worker] : pods.all()) {
-    for (const pod::ContainerStatus& status : worker->record().status.containers) {
-      for (const ContainerDevices& held : status.allocated_devices) {
-        if (held.resource_name != resource) continue;
-        out.Append(HolderValue(worker->pod(), status.name, held.device_ids));
-        in_use += static_cast<int64_t>(held.device_ids.size());
-      }
-    }
+    const pod::PodStatus& pod_status = worker->record().status;
+    for (const auto* statuses : {&pod_status.init_containers, &pod_status.containers})
+      for (const pod::ContainerStatus& status : *statuses)
+        for (const ContainerDevices& held : status.allocated_devices) {
+          if (held.resource_name != resource) continue;
+          out.Append(HolderValue(worker->pod(), status.name, held.device_ids));
+          in_use += static_cast<int64_t>(held.device_ids.size());
+        }
   }
   return out;
 }

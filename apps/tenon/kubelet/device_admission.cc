@@ -14,7 +14,7 @@ void ManagerAdmission::Admit(const pod::Pod& pod, const std::vector<std::string>
     for (const pod::Container& container : containers) {
       request.containers.push_back(
           {.name = container.name,
-           .kind = kind,
+           .kind = container.sidecar ? manager::ContainerKind::kSidecar : kind,
            .limits = pod::ExtendedLimits(container),
            .running = std::find(running.begin(), running.end(), container.name) != running.end()});
     }

@@ -35,7 +35,7 @@ class DeviceAdmission {
   virtual void Retain(const std::set<std::string>& uids) = 0;
   virtual void PrepareStart(const std::string& uid, const std::string& container,
                             StartDone done) = 0;
-  /// What the pod's containers hold; init containers left out.
+  /// What the pod's containers hold; init containers left out, but for sidecars.
   virtual std::vector<ContainerResources> Held(const pod::Pod& pod) const = 0;
   /// What the container holds: by resource, id → whether its plugin calls it healthy.
   virtual std::map<std::string, std::map<std::string, bool>> Health(

@@ -13,9 +13,13 @@ bool Succeeded(const ContainerRunner& runner) {
          runner.state().exit_code == 0;
 }
 
-bool HasStarted(const ContainerRunner& runner) {
-  return runner.state().kind != Kind::kWaiting || runner.restarts() > 0;
+bool HasStarted(const std::unique_ptr<ContainerRunner>& runner) {
+  return runner->state().kind != Kind::kWaiting || runner->restarts() > 0;
 }
+
+/// Of a sidecar whose turn to end comes when the grace period of the pod is all but over.
+/// Source: kubernetes pkg/kubelet/kuberuntime, minimumGracePeriodInSeconds.
+constexpr base::Duration kLeastGrace = std::chrono::seconds(2);
 
 std::vector<pod::ContainerStatus> NewStatuses(const std::vector<pod::Container>& containers) {
   std::vector<pod::ContainerStatus> out;
@@ -169,13 +173,16 @@ void PodWorker::Advance() {
       break;
     case Step::kActive:
       StartContainers();
-      UpdatePhase();
-      if (record_.status.terminal()) EnterTerminal();
-      break;
+      if (HasRun()) record_.status.phase = pod::Phase::kRunning;
+      if (!FinalPhase()) break;
+      BeginEnd();
+      [[fallthrough]];
     case Step::kEnding:
+      StopInOrder();
       if (AllEnded()) EnterTerminal();
       break;
     case Step::kDeleting:
+      StopInOrder();
       if (AllEnded()) return FinishDelete();
       break;
   }
@@ -188,30 +195,43 @@ void PodWorker::FinishRecovery() {
     known = known && (runner.idle() || runner.running() || runner.ended());
   });
   if (!known) return;
-  UpdatePhase();
-  if (!record_.status.terminal()) return AskDevices();
+  const bool refused = record_.status.terminal();
+  if (!refused && HasRun()) record_.status.phase = pod::Phase::kRunning;
+  if (!refused && !FinalPhase()) return AskDevices();
   // It was refused, or ended while nobody looked: whatever still runs of it has to go.
-  step_ = Step::kEnding;
-  StopAll(record_.pod.termination_grace);
+  BeginEnd();
 }
 
-/// The init containers one after the other, then all containers.
+/// The init containers one after the other, then all containers. A sidecar lets the next one start
+/// when it runs, and does not hold it up when it has to be started again.
 void PodWorker::StartContainers() {
   const auto start = [this](ContainerRunner& runner) {
     if (runner.idle()) runner.Start();
     if (IsToRestart(runner)) runner.Restart();
   };
-  for (const auto& runner : init_) {
-    if (Succeeded(*runner)) continue;
-    return start(*runner);
+  for (size_t i = 0; i < init_.size(); ++i) {
+    ContainerRunner& runner = *init_[i];
+    if (!runner.sidecar() && Succeeded(runner)) continue;
+    start(runner);
+    if (!runner.sidecar() || !(runner.running() || IsPassed(i))) return;
   }
   for (const auto& runner : apps_)
     start(*runner);
 }
 
+bool PodWorker::IsPassed(size_t init) const {
+  return HasRun() ||
+         std::any_of(init_.begin() + static_cast<ptrdiff_t>(init) + 1, init_.end(), HasStarted);
+}
+
+bool PodWorker::HasRun() const {
+  return std::any_of(apps_.begin(), apps_.end(), HasStarted);
+}
+
 /// Source: kubernetes pkg/kubelet/container/helpers.go, ShouldContainerBeRestarted.
 bool PodWorker::IsToRestart(const ContainerRunner& runner) const {
   if (!runner.ended() || runner.state().kind != Kind::kTerminated) return false;
+  if (runner.sidecar()) return true;
   const bool is_init = std::any_of(init_.begin(), init_.end(),
                                    [&runner](const auto& init) { return init.get() == &runner; });
   switch (record_.pod.restart_policy) {
@@ -226,25 +246,29 @@ bool PodWorker::IsToRestart(const ContainerRunner& runner) const {
 }
 
 /// Source: kubernetes pkg/kubelet/kubelet_pods.go, getPhase.
-void PodWorker::UpdatePhase() {
-  if (record_.status.terminal()) return;
+std::optional<pod::Phase> PodWorker::FinalPhase() const {
   const auto ended = [this](const auto& runner) {
     return runner->ended() && !IsToRestart(*runner);
   };
   const auto failed = [&ended](const auto& runner) { return ended(runner) && !Succeeded(*runner); };
-  if (std::any_of(init_.begin(), init_.end(), failed)) {
-    record_.status.phase = pod::Phase::kFailed;
-  } else if (std::all_of(apps_.begin(), apps_.end(), ended)) {
-    record_.status.phase = std::any_of(apps_.begin(), apps_.end(), failed) ? pod::Phase::kFailed
-                                                                           : pod::Phase::kSucceeded;
-  } else if (std::any_of(apps_.begin(), apps_.end(),
-                         [](const auto& runner) { return HasStarted(*runner); })) {
-    record_.status.phase = pod::Phase::kRunning;
-  }
+  const auto init_failed = [&failed](const auto& runner) {
+    return !runner->sidecar() && failed(runner);
+  };
+  if (std::any_of(init_.begin(), init_.end(), init_failed)) return pod::Phase::kFailed;
+  if (!std::all_of(apps_.begin(), apps_.end(), ended)) return std::nullopt;
+  return std::any_of(apps_.begin(), apps_.end(), failed) ? pod::Phase::kFailed
+                                                         : pod::Phase::kSucceeded;
+}
+
+void PodWorker::BeginEnd() {
+  step_ = Step::kEnding;
+  StopAll(record_.pod.termination_grace);
 }
 
 void PodWorker::EnterTerminal() {
   step_ = Step::kTerminal;
+  // A pod that was refused has its phase already.
+  if (!record_.status.terminal()) record_.status.phase = *FinalPhase();
   environment_.devices.Remove(record_.pod.uid);
   RemoveShared([] {});
   ForEach([](ContainerRunner&, pod::ContainerStatus* status) {
@@ -313,8 +337,35 @@ void PodWorker::CopyStates() {
 }
 
 void PodWorker::StopAll(base::Duration grace) {
-  ForEach([grace](ContainerRunner& runner, pod::ContainerStatus*) { runner.Stop(grace); });
+  const base::MonotonicTime until = environment_.clock.Now() + grace;
+  if (!stop_grace_ || until < stop_until_) {
+    stop_grace_ = grace;
+    stop_until_ = until;
+    ForEach([grace](ContainerRunner& runner, pod::ContainerStatus*) {
+      if (runner.stopping()) runner.Stop(grace);
+    });
+  }
+  StopInOrder();
   ScheduleAdvance();
+}
+
+/// Sidecars serve the others to the end, and those before them: each is stopped when all that
+/// started after it have ended, with what is left of the grace period.
+/// Source: kubernetes pkg/kubelet/kuberuntime/kuberuntime_termination_order.go.
+void PodWorker::StopInOrder() {
+  const base::Duration left =
+      std::max(stop_until_ - environment_.clock.Now(), base::Duration::zero());
+  bool ended = true;
+  const auto stop = [&ended](ContainerRunner& runner, base::Duration grace) {
+    if (!runner.stopping()) runner.Stop(grace);
+    ended = ended && runner.ended();
+  };
+  ForEach([&stop, left](ContainerRunner& runner, pod::ContainerStatus*) {
+    if (!runner.sidecar()) stop(runner, left);
+  });
+  const base::Duration grace = std::max(left, std::min(kLeastGrace, *stop_grace_));
+  for (auto init = init_.rbegin(); init != init_.rend() && ended; ++init)
+    if ((*init)->sidecar()) stop(**init, grace);
 }
 
 bool PodWorker::AllEnded() const {

@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,9 +17,10 @@ namespace tenon::kubelet {
 /// The life of one pod: admitted or refused, its init containers one after the other, its
 /// containers together, its end. Its record on disk follows each change.
 ///
-/// Containers that have ended are started again by the pod's restartPolicy, with the devices that
-/// they had. A pod that has ended gives its devices back and is kept to be looked at until somebody
-/// deletes it. Thread: loop only.
+/// Containers that have ended are started again by the pod's restartPolicy, sidecars always, with
+/// the devices that they had. When all containers but sidecars have ended for good the sidecars are
+/// ended, too. A pod that has ended gives its devices back and is kept to be looked at until
+/// somebody deletes it. Thread: loop only.
 class PodWorker final {
  public:
   using Done = std::function<void()>;
@@ -48,11 +50,11 @@ class PodWorker final {
     kRecovering,  ///< Its containers are being looked at.
     kAdmitting,   ///< The device manager or the disk has to answer.
     kActive,      ///< Admitted: its containers wait, run or have ended.
-    kEnding,      ///< Failed or refused; what still runs of it is being ended.
-    kTerminal,    ///< Has ended; kept to be looked at.
-    kDeleting,    ///< Its containers are being ended.
-    kRemoving,    ///< Its directory is being removed.
-    kRemoved,     ///< Waits to be destroyed.
+    kEnding,    ///< Ended but for its sidecars, failed or refused: what still runs is being ended.
+    kTerminal,  ///< Has ended; kept to be looked at.
+    kDeleting,  ///< Its containers are being ended.
+    kRemoving,  ///< Its directory is being removed.
+    kRemoved,   ///< Waits to be destroyed.
   };
 
   void AskDevices();
@@ -66,7 +68,7 @@ class PodWorker final {
   void ScheduleAdvance();
   void FinishRecovery();
   void StartContainers();
-  void UpdatePhase();
+  void BeginEnd();
   void EnterTerminal();
   void FinishDelete();
   void RemoveRecord();
@@ -75,7 +77,14 @@ class PodWorker final {
   void SaveIfChanged();
   void CopyStates();
   void StopAll(base::Duration grace);
+  /// Stops those whose turn it is.
+  void StopInOrder();
   bool AllEnded() const;
+  bool HasRun() const;
+  /// What the pod ends as; nullopt as long as a container but a sidecar runs or will run.
+  std::optional<pod::Phase> FinalPhase() const;
+  /// Whether a container after this one of init_ has started.
+  bool IsPassed(size_t init) const;
   /// Whether it has ended and, by the pod's policy, does not stay so.
   bool IsToRestart(const ContainerRunner& runner) const;
   /// Removes what the containers shared; `done` runs in a later turn.
@@ -91,6 +100,8 @@ class PodWorker final {
   Runners apps_;
   Done answered_;
   std::vector<Done> gone_;
+  std::optional<base::Duration> stop_grace_;  ///< The shortest that StopAll() was told.
+  base::MonotonicTime stop_until_{};          ///< When that one ends.
   loop::TimerHandle advance_;
   runtime::ContainerRuntime::Call removal_;
   /// Expires with this object: answers of the device manager and the store may come later.

@@ -268,6 +268,133 @@ TEST_F(PodsTest, AnInitContainerThatFailsIsStartedAgainUnlessThePolicyIsNever) {
   ASSERT_TRUE(Await([this] { return runtime.Runs("u.main"); }));
 }
 
+/// Sidecars "one" and "two", an init container between them, and a container "main".
+pod::Pod MakeSidecarPod() {
+  pod::Pod pod = MakePod({"one", "first", "two"}, {"main"});
+  pod.init_containers[0].sidecar = pod.init_containers[2].sidecar = true;
+  return pod;
+}
+
+TEST_F(PodsTest, ASidecarRunsBesideThoseThatStartAfterItAndEndsAfterThem) {
+  CreateAndWait(MakeSidecarPod());
+  ASSERT_TRUE(Await([this] { return runtime.Runs("u.first"); }));
+  EXPECT_TRUE(runtime.Runs("u.one"));
+  EXPECT_FALSE(runtime.Knows("u.two"));
+  EXPECT_EQ(Record().status.phase, Phase::kPending);
+  runtime.End("u.first", 0);
+  ASSERT_TRUE(Await([this] { return runtime.Runs("u.main"); }));
+  EXPECT_TRUE(runtime.Runs("u.two"));
+  ASSERT_TRUE(AwaitPhase(Phase::kRunning));
+
+  runtime.End("u.main", 0);
+  ASSERT_TRUE(AwaitPhase(Phase::kSucceeded));
+
+  EXPECT_THAT(runtime.known(), IsEmpty());
+  EXPECT_THAT(runtime.asked,
+              ElementsAre("create u.one", "start u.one", "create u.first", "start u.first",
+                          "delete u.first", "create u.two", "start u.two", "create u.main",
+                          "start u.main", "delete u.main", "delete u.two", "delete u.one"));
+  EXPECT_EQ(Record().status.init_containers[0].state.exit_code, 143);
+}
+
+TEST_F(PodsTest, ASidecarThatEndsIsStartedAgainWhateverThePolicyAndHoldsNobodyUp) {
+  CreateAndWait(MakeSidecarPod());
+  ASSERT_TRUE(Await([this] { return runtime.Runs("u.first"); }));
+  runtime.End("u.one", 1);
+  ASSERT_TRUE(Await([this] { return Record().status.init_containers[0].restart_count == 1; }));
+  ASSERT_TRUE(Await([this] { return runtime.Runs("u.one"); }));
+  runtime.End("u.one", 0);
+  ASSERT_TRUE(Await(
+      [this] { return Record().status.init_containers[0].state.reason == "CrashLoopBackOff"; }));
+
+  runtime.End("u.first", 0);
+  ASSERT_TRUE(Await([this] { return runtime.Runs("u.main"); }));
+  runtime.End("u.main", 3);
+
+  ASSERT_TRUE(AwaitPhase(Phase::kFailed));
+  EXPECT_THAT(runtime.known(), IsEmpty());
+}
+
+TEST_F(PodsTest, ASidecarThatCannotBeStartedHoldsUpThoseAfterIt) {
+  runtime.start_error = "exec: no such file";
+  CreateAndWait(MakeSidecarPod());
+  ASSERT_TRUE(Await([this] { return Record().status.init_containers[0].restart_count == 1; }));
+  EXPECT_EQ(Record().status.init_containers[0].last_state->reason, "StartError");
+  EXPECT_EQ(Record().status.phase, Phase::kPending);
+  EXPECT_THAT(runtime.asked, Not(::testing::Contains("create u.first")));
+
+  Delete(std::chrono::seconds(0));
+
+  ASSERT_TRUE(Await([this] { return gone == 1; }));
+}
+
+TEST_F(PodsTest, AFailedInitContainerEndsTheSidecarsToo) {
+  CreateAndWait(MakeSidecarPod());
+  ASSERT_TRUE(Await([this] { return runtime.Runs("u.first"); }));
+
+  runtime.End("u.first", 4);
+
+  ASSERT_TRUE(AwaitPhase(Phase::kFailed));
+  EXPECT_THAT(runtime.known(), IsEmpty());
+  EXPECT_EQ(State(0).kind, Kind::kWaiting);
+}
+
+TEST_F(PodsTest, ASidecarIsStoppedWhenThoseAfterItHaveEndedAndItsGraceIsThatOfThePod) {
+  runtime.ignore_sigterm = true;
+  CreateAndWait(MakeSidecarPod());
+  ASSERT_TRUE(Await([this] { return runtime.Runs("u.first"); }));
+  runtime.End("u.first", 0);
+  ASSERT_TRUE(AwaitPhase(Phase::kRunning));
+
+  Delete(std::chrono::seconds(3600));
+  Settle();
+  EXPECT_TRUE(runtime.Runs("u.main") && runtime.Runs("u.two") && runtime.Runs("u.one"));
+  runtime.End("u.main", 0);
+  ASSERT_TRUE(Await([this] { return !runtime.Knows("u.main"); }));
+  Settle();
+  EXPECT_TRUE(runtime.Runs("u.two") && runtime.Runs("u.one"));
+  Delete(std::chrono::seconds(0));
+
+  ASSERT_TRUE(Await([this] { return gone == 2; }));
+  const std::vector<std::string> last(runtime.asked.end() - 3, runtime.asked.end());
+  EXPECT_THAT(last, ElementsAre("delete u.main", "delete u.two", "delete u.one"));
+}
+
+TEST_F(PodsTest, SidecarsRunOnOverARestartAlsoOneInTheMiddleOfTheEnd) {
+  CreateAndWait(MakeSidecarPod());
+  ASSERT_TRUE(Await([this] { return runtime.Runs("u.first"); }));
+  runtime.End("u.first", 0);
+  ASSERT_TRUE(AwaitPhase(Phase::kRunning));
+  ASSERT_TRUE(Restart());
+  ASSERT_TRUE(Await([this] { return Last(devices.asked) != "retain u"; }));
+  EXPECT_EQ(Last(devices.asked), "admit u running one running two running main");
+  EXPECT_EQ(Record().pod, MakeSidecarPod());
+
+  runtime.hold_deletes = true;  // The pod ends, and stays at that.
+  runtime.End("u.main", 0);
+  ASSERT_TRUE(Await([this] { return Last(runtime.asked) == "delete u.main"; }));
+  ASSERT_TRUE(Restart());
+  runtime.ReleaseDeletes();
+
+  ASSERT_TRUE(AwaitPhase(Phase::kSucceeded));
+  EXPECT_THAT(runtime.known(), IsEmpty());
+}
+
+TEST_F(PodsTest, APodWithSidecarsCanBeDeletedAtEveryStepOfItsStart) {
+  for (int turns = 0; turns < 40; turns += 2) {
+    SCOPED_TRACE(turns);
+    ASSERT_TRUE(Create(MakeSidecarPod()));
+    for (int i = 0; i < turns; ++i)
+      Turn();
+    const int before = gone;
+
+    Delete(std::chrono::seconds(0));
+
+    ASSERT_TRUE(Await([this, before] { return gone == before + 1; }));
+    EXPECT_THAT(runtime.known(), IsEmpty());
+  }
+}
+
 TEST(CrashBackoffTest, ThePausesGrowToFiveMinutesAndARunOfTenMinutesEndsThem) {
   CrashBackoff backoff;
   const base::MonotonicTime start{std::chrono::hours(1)};
@@ -373,6 +500,7 @@ TEST_F(PodsTest, WithoutARuntimePodsAreAdmittedAndWait) {
 
   EXPECT_EQ(Record().status.phase, Phase::kPending);
   EXPECT_THAT(State(0).message, HasSubstr("--runtime none"));
+  EXPECT_FALSE(loop->timers().next_deadline()) << "it keeps trying";
   Delete(std::chrono::seconds(30));
   ASSERT_TRUE(Await([this] { return gone == 1; }));
 }
