@@ -156,7 +156,7 @@ TEST(Examples, AreConfigurationsThatTenondTakes) {
   size_t count = 0;
   for (const auto& entry : std::filesystem::directory_iterator(EXAMPLES_PATH)) {
     if (entry.path().extension() != ".yaml") continue;
-    auto outcome = config::LoadFile(entry.path());
+    auto outcome = config::LoadPaths({entry.path()});
     EXPECT_TRUE(outcome.config) << base::Join(outcome.errors, "\n");
     ++count;
   }

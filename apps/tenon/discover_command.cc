@@ -20,7 +20,7 @@ namespace tenon::cli {
 namespace {
 
 struct DiscoverOptions {
-  std::string config;
+  std::vector<std::string> configs;
   std::string root = "/";
   std::vector<std::string> allow_paths;
   std::vector<std::string> allow_exec;
@@ -148,8 +148,7 @@ Value Discover(const Machine& machine, const DiscoverOptions& options,
       }
     }
     Value& item = rules.Append(Value::Object());
-    item.Add("place", Value::String(options.config + ":" + std::to_string(rule.mark.line) + ":" +
-                                    std::to_string(rule.mark.column)));
+    item.Add("place", Value::String(PlaceText(resource.file, rule.mark)));
     item.Add("rule", Value::String(RuleText(rule)));
     item.Add("devices", std::move(devices));
     item.Add("skipped", std::move(left_out));
@@ -207,8 +206,12 @@ std::string Render(const std::vector<Value>& resources) {
 }
 
 int Run(const DiscoverOptions& options) {
-  auto loaded = config::LoadFile(
-      options.config, {.allow_paths = options.allow_paths, .allow_exec = options.allow_exec});
+  if (options.configs.empty()) {
+    PrintError("name a configuration with --config PATH");
+    return kExitUsage;
+  }
+  auto loaded = config::LoadPaths(
+      options.configs, {.allow_paths = options.allow_paths, .allow_exec = options.allow_exec});
   for (const std::string& error : loaded.errors)
     PrintError(error);
   if (!loaded.config) return kExitFailed;
@@ -235,9 +238,7 @@ int Run(const DiscoverOptions& options) {
 
 RunFn AddDiscoverCommand(CLI::App& app) {
   auto options = std::make_shared<DiscoverOptions>();
-  app.add_option("--config", options->config, "Configuration of tenond")
-      ->type_name("FILE")
-      ->required();
+  AddConfigOption(app, options->configs);
   app.add_option("--root", options->root, "Look for /dev and /sys below this directory")
       ->type_name("DIR")
       ->capture_default_str();

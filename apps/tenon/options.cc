@@ -27,6 +27,13 @@ void AddNamespaceOption(CLI::App& app, std::string& name, const std::string& hel
   app.add_option("-n,--namespace", name, help)->type_name("NAMESPACE");
 }
 
+void AddConfigOption(CLI::App& app, std::vector<std::string>& paths) {
+  app.add_option("--config", paths,
+                 "Configuration of tenond: a file, or a directory of them; may be repeated")
+      ->type_name("PATH")
+      ->allow_extra_args(false);
+}
+
 void AddAllowPathOption(CLI::App& app, std::vector<std::string>& prefixes) {
   app.add_option("--allow-path", prefixes, "What rules may reach beside /dev; may be repeated")
       ->type_name("PREFIX")

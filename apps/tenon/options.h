@@ -23,6 +23,9 @@ void AddKubeletDirOption(CLI::App& app, std::string& directory);
 /// -n, --namespace.
 void AddNamespaceOption(CLI::App& app, std::string& name, const std::string& help);
 
+/// --config, as tenond has it.
+void AddConfigOption(CLI::App& app, std::vector<std::string>& paths);
+
 /// --allow-path, as tenond has it.
 void AddAllowPathOption(CLI::App& app, std::vector<std::string>& prefixes);
 

@@ -3,6 +3,7 @@
 #include <csignal>
 #include <utility>
 
+#include "base/strings.h"
 #include "plugin/socket_name.h"
 
 namespace tenon::tenond {
@@ -18,7 +19,7 @@ Daemon::Daemon(Options options, const base::Clock& clock, base::Log& log)
     : options_(std::move(options)), clock_(clock), log_(log), events_(kEventsKept) {
   facts_ = {.version = TENON_VERSION,
             .started_at = clock_.WallNow(),
-            .config_file = options_.config,
+            .config_file = base::Join(options_.configs, ", "),
             .plugin_dir = options_.plugin_dir};
 }
 
@@ -52,11 +53,11 @@ Result<void> Daemon::Start(const config::Config& config) {
   TENON_TRY_VOID(Listen());
   metrics_.GetGauge("tenon_build_info", "Always 1.", {{"version", facts_.version}}).Set(1);
   log_.Info("tenond starts", {{"version", facts_.version},
-                              {"config", options_.config},
+                              {"config", facts_.config_file},
                               {"plugin_dir", options_.plugin_dir}});
   resources_->Apply(config);
   directory_->OnHint([this] { OnHint(); });
-  config_watch_ = std::make_unique<ConfigWatch>(*loop_, options_.config, [this] { Reload(); });
+  config_watch_ = std::make_unique<ConfigWatch>(*loop_, options_.configs, [this] { Reload(); });
   return {};
 }
 
@@ -103,15 +104,15 @@ void Daemon::OnHint() {
 
 void Daemon::Reload() {
   if (ending_) return;
-  config::ConfigOutcome outcome = config::LoadFile(
-      options_.config, {.allow_paths = options_.allow_paths, .allow_exec = options_.allow_exec});
+  config::ConfigOutcome outcome = config::LoadPaths(
+      options_.configs, {.allow_paths = options_.allow_paths, .allow_exec = options_.allow_exec});
   facts_.config_errors = std::move(outcome.errors);
   metrics_.GetGauge("tenon_config_errors", "Errors in the newest configuration; 0: it is in force.")
       .Set(static_cast<double>(facts_.config_errors.size()));
   for (const std::string& error : facts_.config_errors)
     log_.Error("the configuration is wrong, the last good one stays", {{"error", error}});
   if (!outcome.config) return;
-  log_.Info("configuration read", {{"config", options_.config}});
+  log_.Info("configuration read", {{"config", facts_.config_file}});
   resources_->Apply(*outcome.config);
 }
 

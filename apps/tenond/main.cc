@@ -18,8 +18,8 @@ constexpr int kExitFailure = 1;  ///< It cannot go on.
 constexpr int kExitUsage = 2;    ///< The command line or the configuration is wrong.
 
 int Run(const Options& options, const base::Clock& clock) {
-  config::ConfigOutcome outcome = config::LoadFile(
-      options.config, {.allow_paths = options.allow_paths, .allow_exec = options.allow_exec});
+  config::ConfigOutcome outcome = config::LoadPaths(
+      options.configs, {.allow_paths = options.allow_paths, .allow_exec = options.allow_exec});
   if (!outcome.config) {
     for (const std::string& error : outcome.errors)
       std::fprintf(stderr, "%s\n", error.c_str());

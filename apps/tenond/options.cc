@@ -49,6 +49,12 @@ Result<void> SetAction(Options& options, const std::string&) {
   return {};
 }
 
+Result<void> AddConfig(Options& options, const std::string& value) {
+  if (value.empty()) return BadValue(value, "a value");
+  options.configs.push_back(value);
+  return {};
+}
+
 Result<void> AddAllowedPath(Options& options, const std::string& value) {
   options.allow_paths.push_back(value);  // The config module checks them.
   return {};
@@ -90,7 +96,8 @@ Result<void> SetLogLevel(Options& options, const std::string& value) {
 
 // clang-format off
 constexpr std::array kFlags = {
-    Flag{"--config", "FILE", "what to offer (required)", &SetText<&Options::config>},
+    Flag{"--config", "PATH", "what to offer: a file, or a directory of them; may be repeated",
+         &AddConfig},
     Flag{"--kubelet-dir", "DIR", "where the kubelet keeps its sockets (default /var/lib/kubelet)",
          &SetPath<&Options::kubelet_dir>},
     Flag{"--plugin-dir", "DIR", "device-plugin directory (default KUBELET-DIR/device-plugins)",
@@ -148,15 +155,15 @@ Result<Options> ParseOptions(std::span<const char* const> arguments) {
     if (auto applied = flag->apply(options, value); !applied)
       return std::move(applied).error().Wrap(name);
   }
-  if (options.action == Action::kRun && options.config.empty())
-    return Error(Code::kInvalidArgument, "--config FILE is required; see tenond --help");
+  if (options.action == Action::kRun && options.configs.empty())
+    return Error(Code::kInvalidArgument, "--config PATH is required; see tenond --help");
   SetDefaults(options);
   return options;
 }
 
 std::string HelpText() {
   std::string text =
-      "usage: tenond --config FILE [options]\n"
+      "usage: tenond --config PATH [options]\n"
       "\n"
       "Offers devices of this machine to the kubelet as extended resources.\n"
       "\n";
@@ -170,7 +177,7 @@ std::string HelpText() {
   }
   text +=
       "\n"
-      "SIGHUP reads the configuration again, as does a change of the file; SIGTERM and SIGINT\n"
+      "SIGHUP reads the configuration again, as does a change of its files; SIGTERM and SIGINT\n"
       "end it. Exit status: 0 after a signal or a good probe, 1 when it cannot go on, 2 for a\n"
       "wrong command line or configuration.\n";
   return text;

@@ -20,7 +20,7 @@ struct Options {
   };
 
   Action action = Action::kRun;
-  std::string config;
+  std::vector<std::string> configs;  ///< Files and directories; not empty for kRun.
   std::string kubelet_dir = "/var/lib/kubelet";
   std::string plugin_dir;     ///< Default: device-plugins in kubelet_dir.
   std::string pod_resources;  ///< Default: pod-resources/kubelet.sock in kubelet_dir.

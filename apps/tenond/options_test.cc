@@ -17,7 +17,7 @@ TEST(OptionsTest, OnlyTheConfigurationIsRequired) {
   auto options = Parse({"--config", "/c.yaml"});
 
   ASSERT_TRUE(options);
-  EXPECT_EQ("/c.yaml", options->config);
+  EXPECT_THAT(options->configs, ElementsAre("/c.yaml"));
   EXPECT_EQ("/var/lib/kubelet/device-plugins", options->plugin_dir);
   EXPECT_EQ("/var/lib/kubelet/pod-resources/kubelet.sock", options->pod_resources);
   EXPECT_EQ("/run/tenon/tenond.sock", options->control);
@@ -59,10 +59,10 @@ TEST(OptionsTest, EachFaultIsNamed) {
     std::string_view message;
   };
   const std::vector<Case> cases = {
-      {"nothing", {}, "--config FILE is required"},
+      {"nothing", {}, "--config PATH is required"},
       {"unknown", {"--confg", "x"}, "unknown argument '--confg'"},
       {"stray", {"x"}, "unknown argument 'x'"},
-      {"no value", {"--config"}, "--config needs a value: --config FILE"},
+      {"no value", {"--config"}, "--config needs a value: --config PATH"},
       {"empty value", {"--config="}, "--config: '' is not a value"},
       {"relative path", {"--config=c", "--root=x"}, "--root: 'x' is not an absolute path"},
       {"value for none", {"--help=x"}, "--help takes no value"},
@@ -83,7 +83,7 @@ TEST(OptionsTest, HelpHasALineForEachOption) {
   const std::string help = HelpText();
 
   for (const char* name :
-       {"--config FILE", "--kubelet-dir DIR", "--plugin-dir DIR", "--pod-resources SOCKET",
+       {"--config PATH", "--kubelet-dir DIR", "--plugin-dir DIR", "--pod-resources SOCKET",
         "--root DIR", "--allow-path PREFIX", "--control SOCKET", "--listen ADDR:PORT",
         "--log-format FORMAT", "--log-level LEVEL", "--probe WHAT", "--version", "--help"}) {
     EXPECT_THAT(help, HasSubstr(std::string("\n  ") + name + " "));

@@ -1,16 +1,14 @@
 #include "config/config.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-#include <map>
+#include <algorithm>
+#include <iterator>
+#include <set>
 #include <utility>
 
-#include "base/errno_error.h"
 #include "base/strings.h"
-#include "base/unique_fd.h"
 #include "config/allowed_paths.h"
+#include "config/files.h"
+#include "config/offered.h"
 #include "config/program_reader.h"
 #include "config/rule_reader.h"
 #include "config/strict_mapping.h"
@@ -32,14 +30,17 @@ bool IsCdiPart(std::string_view text) {
   return text.size() > 1 && ((first >= 'a' && first <= 'z') || (first >= 'A' && first <= 'Z'));
 }
 
-/// Reads the document of a file from the top down.
+/// Reads the document of one file from the top down.
 class DocumentReader final {
  public:
   DocumentReader(const AllowedPaths& allowed, const std::vector<std::string>& allow_exec,
-                 Faults& faults)
-      : faults_(faults), programs_(allow_exec, faults), rules_(allowed, programs_, faults) {}
+                 Offered& offered, Faults& faults)
+      : faults_(faults),
+        offered_(offered),
+        programs_(allow_exec, faults),
+        rules_(allowed, programs_, offered, faults) {}
 
-  Config Read(const Value& document);
+  std::vector<ResourceConfig> Read(const Value& document);
 
  private:
   void ReadDomain(const StrictMapping& top);
@@ -51,13 +52,14 @@ class DocumentReader final {
   void CheckVirtualCount(const ResourceConfig& resource);
 
   Faults& faults_;
+  Offered& offered_;
   ProgramReader programs_;
   RuleReader rules_;
-  Config config_;
-  std::map<ResourceName, Mark> names_;
+  std::string domain_;
+  std::vector<ResourceConfig> resources_;
 };
 
-Config DocumentReader::Read(const Value& document) {
+std::vector<ResourceConfig> DocumentReader::Read(const Value& document) {
   StrictMapping top(document, {"domain", "resources"}, "\"domain: example.com\"", faults_);
   if (!top.ok()) return {};
   ReadDomain(top);
@@ -68,13 +70,13 @@ Config DocumentReader::Read(const Value& document) {
   if (const auto* resources = top.List("resources"))
     for (const Value& resource : *resources)
       ReadResource(resource);
-  return std::move(config_);
+  return std::move(resources_);
 }
 
 void DocumentReader::ReadDomain(const StrictMapping& top) {
   const Value* value = top.Find("domain");
   // Stands in for a domain that is no use, so that the names are checked all the same.
-  config_.domain = "example.com";
+  domain_ = "example.com";
   if (value == nullptr) {
     if (!top.has_unknown_key())
       faults_.Add(top.mark(),
@@ -93,7 +95,7 @@ void DocumentReader::ReadDomain(const StrictMapping& top) {
     faults_.Add(value->mark(), "domain " + Quoted(*text) +
                                    ": reserved by Kubernetes; write a DNS name that you own");
   } else {
-    config_.domain = *text;
+    domain_ = *text;
   }
 }
 
@@ -117,9 +119,9 @@ void DocumentReader::ReadResource(const Value& value) {
   ResourcePrograms programs = ReadPrograms(resource, share);
   const Cdi cdi = ReadCdi(resource, name);
   if (!name) return;
-  config_.resources.push_back({*std::move(name), value.mark(), std::move(devices), share, prefer,
-                               std::move(programs), cdi});
-  CheckVirtualCount(config_.resources.back());
+  resources_.push_back({*std::move(name), faults_.file(), value.mark(), std::move(devices), share,
+                        prefer, std::move(programs), cdi});
+  CheckVirtualCount(resources_.back());
 }
 
 std::optional<ResourceName> DocumentReader::ReadName(const StrictMapping& resource) {
@@ -129,15 +131,15 @@ std::optional<ResourceName> DocumentReader::ReadName(const StrictMapping& resour
   if (text == nullptr) return std::nullopt;
   Mark mark = resource.Find("name")->mark();
   bool is_full = text->find('/') != std::string::npos;
-  auto name = ResourceName::Parse(is_full ? *text : config_.domain + "/" + *text);
+  auto name = ResourceName::Parse(is_full ? *text : domain_ + "/" + *text);
   if (!name) {
     faults_.Add(mark, name.error().message());
     return std::nullopt;
   }
-  auto [first, is_first] = names_.emplace(*name, mark);
+  auto [first, is_first] = offered_.names.emplace(*name, faults_.PlaceOf(mark));
   if (!is_first)
-    faults_.Add(mark, "resource " + name->text() + " exists already, in line " +
-                          std::to_string(first->second.line) +
+    faults_.Add(mark, "resource " + name->text() + " exists already, in " +
+                          faults_.Reference(first->second) +
                           "; put all its devices under one name");
   return *std::move(name);
 }
@@ -200,59 +202,80 @@ void DocumentReader::CheckVirtualCount(const ResourceConfig& resource) {
                                    " (a kubelet does not take a longer list)");
 }
 
-ConfigOutcome Refused(std::string error) {
-  return {std::nullopt, {std::move(error)}};
+/// Reads the files of a configuration one after the other.
+class FilesReader final {
+ public:
+  /// `options` is borrowed.
+  explicit FilesReader(const LoadOptions& options)
+      : options_(options), allowed_(AllowedPaths::Parse(options.allow_paths)) {
+    if (!allowed_) Refuse(allowed_.error().message());
+  }
+
+  /// All files that a path stands for.
+  void ReadPath(const std::string& path);
+  void Read(std::string_view text, std::string_view file);
+  void Refuse(std::string error) { errors_.push_back(std::move(error)); }
+  /// Ends it.
+  ConfigOutcome Outcome() &&;
+
+ private:
+  const LoadOptions& options_;
+  const Result<AllowedPaths> allowed_;
+  std::set<std::string> files_;
+  Offered offered_;
+  Config config_;
+  std::vector<std::string> errors_;
+};
+
+void FilesReader::ReadPath(const std::string& path) {
+  auto files = FilesAt(path);
+  if (!files) return Refuse(files.error().message());
+  for (const std::string& file : *files) {
+    if (!files_.insert(file).second) {
+      Refuse(file + ": named twice; leave one of them out");
+    } else if (auto text = ReadFile(file)) {
+      Read(*text, file);
+    } else {
+      Refuse(text.error().message());
+    }
+  }
 }
 
-Result<std::string> ReadFile(const std::string& path) {
-  // O_NONBLOCK: opening a FIFO must not wait for a writer.
-  base::UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  if (!fd.valid()) return base::ErrnoError("open", path);
-  struct stat status {};
-  if (::fstat(fd.get(), &status) != 0) return base::ErrnoError("stat", path);
-  if (S_ISDIR(status.st_mode))
-    return Error(Code::kInvalidArgument, path + ": a directory; name the file in it");
-  if (!S_ISREG(status.st_mode))
-    return Error(Code::kInvalidArgument, path + ": not a regular file; name a text file");
-  std::string text(kMaxFileBytes + 1, '\0');
-  size_t length = 0;
-  while (length < text.size()) {
-    ssize_t count = ::read(fd.get(), text.data() + length, text.size() - length);
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0) return base::ErrnoError("read", path);
-    if (count == 0) break;
-    length += static_cast<size_t>(count);
-  }
-  if (length > kMaxFileBytes)
-    return Error(Code::kInvalidArgument, path + ": more than " + std::to_string(kMaxFileBytes) +
-                                             " bytes; a configuration is smaller");
-  text.resize(length);
-  return text;
+void FilesReader::Read(std::string_view text, std::string_view file) {
+  if (!allowed_) return;
+  auto documents = ParseYaml(text, file, kLimits);
+  if (!documents) return Refuse(documents.error().message());
+  if (documents->empty())
+    return Refuse(PlaceText(file, {1, 1}) +
+                  ": empty; begin it with \"domain: example.com\" and \"resources:\"");
+  Faults faults(file);
+  for (ResourceConfig& resource :
+       DocumentReader(*allowed_, options_.allow_exec, offered_, faults).Read(documents->front()))
+    config_.resources.push_back(std::move(resource));
+  if (documents->size() > 1)
+    faults.Add((*documents)[1].mark(),
+               "a second document; remove the \"---\" above it, all resources stand in one list");
+  std::ranges::move(faults.Texts(), std::back_inserter(errors_));
+}
+
+ConfigOutcome FilesReader::Outcome() && {
+  if (!errors_.empty()) return {std::nullopt, std::move(errors_)};
+  return {std::move(config_), {}};
 }
 
 }  // namespace
 
 ConfigOutcome Load(std::string_view text, std::string_view file, const LoadOptions& options) {
-  auto allowed = AllowedPaths::Parse(options.allow_paths);
-  if (!allowed) return Refused(allowed.error().message());
-  auto documents = ParseYaml(text, file, kLimits);
-  if (!documents) return Refused(documents.error().message());
-  if (documents->empty())
-    return Refused(PlaceText(file, {1, 1}) +
-                   ": empty; begin it with \"domain: example.com\" and \"resources:\"");
-  Faults faults(file);
-  Config config = DocumentReader(*allowed, options.allow_exec, faults).Read(documents->front());
-  if (documents->size() > 1)
-    faults.Add((*documents)[1].mark(),
-               "a second document; remove the \"---\" above it, all resources stand in one list");
-  if (!faults.empty()) return {std::nullopt, faults.Texts()};
-  return {std::move(config), {}};
+  FilesReader reader(options);
+  reader.Read(text, file);
+  return std::move(reader).Outcome();
 }
 
-ConfigOutcome LoadFile(const std::string& path, const LoadOptions& options) {
-  auto text = ReadFile(path);
-  if (!text) return Refused(text.error().message());
-  return Load(*text, path, options);
+ConfigOutcome LoadPaths(const std::vector<std::string>& paths, const LoadOptions& options) {
+  FilesReader reader(options);
+  for (const std::string& path : paths)
+    reader.ReadPath(path);
+  return std::move(reader).Outcome();
 }
 
 }  // namespace tenon::config

@@ -14,7 +14,7 @@
 #include "policy/preferred.h"
 #include "value/value.h"
 
-/// The configuration file of the node daemon. docs/config.md describes it for its users.
+/// The configuration of the node daemon. docs/config.md describes it for its users.
 namespace tenon::config {
 
 /// What a file may hold at most. The size is that of the largest ConfigMap.
@@ -151,6 +151,7 @@ enum class Cdi {
 
 struct ResourceConfig {
   ResourceName name;
+  std::string file;  ///< In which it and all its rules stand.
   Mark mark;
   std::vector<DeviceRule> devices;  ///< Never empty.
   int64_t share = 1;                ///< How many replicas of each device are offered.
@@ -161,7 +162,6 @@ struct ResourceConfig {
 };
 
 struct Config {
-  std::string domain;
   /// Never empty; no name twice, and no literal path that is not shared.
   std::vector<ResourceConfig> resources;
 };
@@ -173,7 +173,7 @@ struct LoadOptions {
   std::vector<std::string> allow_exec;
 };
 
-/// A configuration, or everything that is wrong with it in the order of the file, each as
+/// A configuration, or everything that is wrong with it in the order of the files, each as
 /// "file:line:column: what is wrong; what to write instead". Never both, never neither.
 struct ConfigOutcome {
   std::optional<Config> config;
@@ -183,7 +183,8 @@ struct ConfigOutcome {
 /// Reads a text; `file` is its name in the errors.
 ConfigOutcome Load(std::string_view text, std::string_view file, const LoadOptions& options = {});
 
-/// Reads a regular file, or a symlink to one.
-ConfigOutcome LoadFile(const std::string& path, const LoadOptions& options = {});
+/// Reads files, and directories of them (see FilesAt()), which make up one configuration. Each
+/// file has a domain of its own.
+ConfigOutcome LoadPaths(const std::vector<std::string>& paths, const LoadOptions& options = {});
 
 }  // namespace tenon::config

@@ -9,6 +9,7 @@
 #include <fstream>
 
 #include "base/strings.h"
+#include "config/files.h"
 
 namespace tenon::config {
 namespace {
@@ -51,7 +52,6 @@ resources:
   - name: other.org/dongle
     devices: [{virtual: {count: 4}}]
 )");
-  EXPECT_EQ("example.com", config.domain);
   ASSERT_EQ(2, config.resources.size());
   EXPECT_EQ("example.com/serial", config.resources[0].name.text());
   EXPECT_EQ((Mark{4, 5}), config.resources[0].mark);
@@ -282,36 +282,130 @@ class ConfigFileTest : public ::testing::Test {
 TEST_F(ConfigFileTest, ReadsAFileThroughASymlink) {
   Write("real", "domain: d.com\nresources: [{name: r, devices: [{path: /dev/fuse}]}]\n");
   std::filesystem::create_symlink("real", directory_ + "/link");
-  EXPECT_TRUE(LoadFile(directory_ + "/link").config);
+  EXPECT_TRUE(LoadPaths({directory_ + "/link"}).config);
 }
 
 TEST_F(ConfigFileTest, NamesTheFileInErrors) {
   std::string path = Write("bad.yaml", "domain: d.com\nresources: 4\n");
-  EXPECT_THAT(LoadFile(path).errors,
+  EXPECT_THAT(LoadPaths({path}).errors,
               ElementsAre(path + ":2:12: \"resources\" must be a list with at least one item, this "
                                  "is a number; begin each item with \"- \""));
 }
 
 TEST_F(ConfigFileTest, RefusesWhatIsNoTextFile) {
   std::string missing = directory_ + "/none";
-  EXPECT_THAT(LoadFile(missing).errors,
+  EXPECT_THAT(LoadPaths({missing}).errors,
               ElementsAre("open " + missing + ": No such file or directory"));
-  EXPECT_THAT(LoadFile(directory_).errors,
-              ElementsAre(directory_ + ": a directory; name the file in it"));
   std::string fifo = directory_ + "/fifo";
   ASSERT_EQ(0, ::mkfifo(fifo.c_str(), 0600));
-  EXPECT_THAT(LoadFile(fifo).errors, ElementsAre(fifo + ": not a regular file; name a text file"));
+  EXPECT_THAT(LoadPaths({fifo}).errors,
+              ElementsAre(fifo + ": not a regular file; name a text file"));
   std::string binary = Write("binary", std::string_view("\x7f"
                                                         "ELF\2\1\1\0",
                                                         8));
-  EXPECT_THAT(LoadFile(binary).errors,
+  EXPECT_THAT(LoadPaths({binary}).errors,
               ElementsAre(binary + ":1:5: control character 0x02; this does not look like text"));
   std::string large = Write("large", std::string(kMaxFileBytes + 1, '#'));
-  EXPECT_THAT(LoadFile(large).errors,
+  EXPECT_THAT(LoadPaths({large}).errors,
               ElementsAre(large + ": more than 1048576 bytes; a configuration is smaller"));
-  EXPECT_THAT(LoadFile(Write("empty", "")).errors,
+  EXPECT_THAT(LoadPaths({Write("empty", "")}).errors,
               ElementsAre(directory_ + "/empty:1:1: empty; begin it with \"domain: example.com\" "
                                        "and \"resources:\""));
+}
+
+/// A resource of this name, made of this path.
+std::string OneResource(const std::string& name, const std::string& path) {
+  return "domain: d.com\nresources:\n  - name: " + name + "\n    devices: [{path: " + path + "}]\n";
+}
+
+std::vector<std::string> Names(const ConfigOutcome& outcome) {
+  std::vector<std::string> names;
+  if (outcome.config)
+    for (const ResourceConfig& resource : outcome.config->resources)
+      names.push_back(resource.name.text());
+  return names;
+}
+
+TEST_F(ConfigFileTest, ADirectoryIsItsFilesInTheOrderOfTheirBytes) {
+  Write("b.yaml", OneResource("b", "/dev/b"));
+  Write("a.yml", OneResource("a", "/dev/a"));
+  Write("Z.json",
+        R"({"domain": "d.com", "resources": [{"name": "z", "devices": [{"path": "/dev/z"}]}]})");
+  Write("README", "no configuration");
+  Write(".b.yaml.swp", "no configuration");
+  Write(".hidden.yaml", "no configuration");
+  std::filesystem::create_directory(directory_ + "/old.yaml");
+
+  const ConfigOutcome outcome = LoadPaths({directory_});
+
+  EXPECT_THAT(outcome.errors, ElementsAre());
+  EXPECT_THAT(Names(outcome), ElementsAre("d.com/z", "d.com/a", "d.com/b"));
+  EXPECT_EQ(directory_ + "/b.yaml", outcome.config->resources.back().file);
+}
+
+TEST_F(ConfigFileTest, AMountedConfigMapIsReadOnce) {
+  std::filesystem::create_directory(directory_ + "/..2026");
+  Write("..2026/serial.yaml", OneResource("serial", "/dev/a"));
+  std::filesystem::create_symlink("..2026", directory_ + "/..data");
+  std::filesystem::create_symlink("..data/serial.yaml", directory_ + "/serial.yaml");
+
+  EXPECT_THAT(Names(LoadPaths({directory_})), ElementsAre("d.com/serial"));
+}
+
+TEST_F(ConfigFileTest, FilesComeInTheOrderOfTheCommandLineEachWithItsDomain) {
+  const std::string b = Write("b", OneResource("x", "/dev/b"));
+  const std::string a =
+      Write("a", "domain: other.org\nresources: [{name: x, devices: [{path: /dev/a}]}]\n");
+
+  EXPECT_THAT(Names(LoadPaths({b, a})), ElementsAre("d.com/x", "other.org/x"));
+  EXPECT_THAT(LoadPaths({a, b, a}).errors, ElementsAre(a + ": named twice; leave one of them out"));
+}
+
+TEST_F(ConfigFileTest, WhatTwoFilesOfferIsAnErrorThatNamesBothPlaces) {
+  const std::string a = Write("a.yaml", OneResource("x", "/dev/a"));
+  const std::string b = Write("b.yaml", OneResource("x", "/dev/a"));
+
+  EXPECT_THAT(LoadPaths({directory_}).errors,
+              ElementsAre(b + ":3:11: resource d.com/x exists already, in " + a +
+                              ":3:11; put all its devices under one name",
+                          b + ":4:22: path \"/dev/a\" is offered already, in " + a +
+                              ":4:22; give each device node to one rule only, or let both say "
+                              "\"shared: true\""));
+}
+
+TEST_F(ConfigFileTest, ErrorsOfAllFilesAreReportedAtOnce) {
+  const std::string a = Write("a.yaml", "domain: d.com\n");
+  const std::string b = Write("b.yaml", "\t");
+  const std::string c = Write("c.yaml", OneResource("c", "dev"));
+  const std::string good = Write("d.yaml", OneResource("good", "/dev/d"));
+  const std::string missing = directory_ + "/none";
+
+  const ConfigOutcome outcome = LoadPaths({missing, directory_});
+
+  EXPECT_FALSE(outcome.config);
+  EXPECT_THAT(outcome.errors,
+              ElementsAre("open " + missing + ": No such file or directory",
+                          ::testing::StartsWith(a + ":1:1: \"resources\" is missing"),
+                          ::testing::StartsWith(b + ":1:1: "),
+                          ::testing::StartsWith(c + ":4:22: path \"dev\"")));
+}
+
+TEST_F(ConfigFileTest, ADirectoryWithoutFilesAndOneWithTooManyAreErrors) {
+  Write("README", "");
+  EXPECT_THAT(LoadPaths({directory_}).errors,
+              ElementsAre(directory_ + ": a directory without files that end in .yaml, .yml or "
+                                       ".json; put the configuration into one"));
+  for (size_t i = 0; i <= kMaxFiles; ++i)
+    Write(std::to_string(i) + ".yaml", "");
+  EXPECT_THAT(LoadPaths({directory_}).errors,
+              ElementsAre(directory_ + ": 257 files; make it at most 256, one file holds any "
+                                       "number of resources"));
+}
+
+TEST_F(ConfigFileTest, ALinkToNothingInADirectoryIsAnError) {
+  std::filesystem::create_symlink("..data/x", directory_ + "/x.yaml");
+  EXPECT_THAT(LoadPaths({directory_}).errors,
+              ElementsAre("open " + directory_ + "/x.yaml: No such file or directory"));
 }
 
 }  // namespace

@@ -284,10 +284,11 @@ void RuleReader::CheckUnsafeSelector(const StrictMapping& rule, const Member& me
 
 void RuleReader::CheckOnce(Mark mark, const PathRule& path, bool shared) {
   if (!path.path.is_literal()) return;
-  auto [first, is_first] = literal_paths_.emplace(path.path.LiteralPrefix(), Literal{mark, shared});
+  auto [first, is_first] = offered_.paths.emplace(path.path.LiteralPrefix(),
+                                                  Offered::Path{faults_.PlaceOf(mark), shared});
   if (is_first || (first->second.shared && shared)) return;
-  faults_.Add(mark, "path " + Quoted(path.pattern) + " is offered already, in line " +
-                        std::to_string(first->second.mark.line) +
+  faults_.Add(mark, "path " + Quoted(path.pattern) + " is offered already, in " +
+                        faults_.Reference(first->second.place) +
                         "; give each device node to one rule only, or let both say \"shared: "
                         "true\"");
 }

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -8,30 +7,25 @@
 
 #include "config/allowed_paths.h"
 #include "config/config.h"
+#include "config/offered.h"
 #include "config/program_reader.h"
 #include "config/strict_mapping.h"
 #include "value/value.h"
 
 namespace tenon::config {
 
-/// Reads the items of "devices" one after the other; it remembers the literal paths of all of
-/// them, because each device node belongs to one rule only unless it is shared.
+/// Reads the items of "devices" one after the other.
 class RuleReader final {
  public:
   /// All are borrowed.
-  RuleReader(const AllowedPaths& allowed, ProgramReader& programs, Faults& faults)
-      : allowed_(allowed), programs_(programs), faults_(faults) {}
+  RuleReader(const AllowedPaths& allowed, ProgramReader& programs, Offered& offered, Faults& faults)
+      : allowed_(allowed), programs_(programs), offered_(offered), faults_(faults) {}
 
   /// Returns nullopt, with at least one fault added, for what is no rule. A rule returned may
   /// have faults too: what counts is whether any were added at the end.
   std::optional<DeviceRule> Read(const Value& value);
 
  private:
-  struct Literal {
-    Mark mark;
-    bool shared = false;
-  };
-
   std::optional<DeviceRule> ReadGroup(const StrictMapping& rule);
   std::optional<Member> ReadMember(const StrictMapping& rule, bool in_group);
   bool ReadSource(const StrictMapping& rule, std::string_view selector, Member& member);
@@ -48,8 +42,8 @@ class RuleReader final {
 
   const AllowedPaths& allowed_;
   ProgramReader& programs_;
+  Offered& offered_;
   Faults& faults_;
-  std::map<std::string, Literal> literal_paths_;
 };
 
 }  // namespace tenon::config

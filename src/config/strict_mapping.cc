@@ -56,6 +56,11 @@ std::vector<std::string> Faults::Texts() const {
   return texts;
 }
 
+std::string Faults::Reference(const Place& place) const {
+  if (place.file != file_) return PlaceText(place.file, place.mark);
+  return "line " + std::to_string(place.mark.line);
+}
+
 StrictMapping::StrictMapping(const Value& value, const std::vector<std::string_view>& known,
                              std::string_view example, Faults& faults)
     : value_(value), faults_(faults) {

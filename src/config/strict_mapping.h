@@ -11,6 +11,12 @@
 
 namespace tenon::config {
 
+/// A place in one of several files.
+struct Place {
+  std::string file;
+  Mark mark;
+};
+
 /// Collects everything that is wrong with one file.
 class Faults final {
  public:
@@ -19,6 +25,10 @@ class Faults final {
   /// `why` says what is wrong and, after ";", what to write instead.
   void Add(Mark mark, std::string_view why) { faults_.emplace_back(mark, why); }
   bool empty() const { return faults_.empty(); }
+  const std::string& file() const { return file_; }
+  Place PlaceOf(Mark mark) const { return {file_, mark}; }
+  /// How a fault of this file refers to a place: "line 3", or "other.yaml:3:5" in another one.
+  std::string Reference(const Place& place) const;
   size_t size() const { return faults_.size(); }
 
   /// "file:line:column: why", in the order of the file; the first hundred of them.

@@ -196,6 +196,45 @@ TEST_F(BadDayTest, AConfigMapSwapIsSeen) {
   EXPECT_TRUE(WaitFor(kCounter, 5)) << tenond.log();
 }
 
+TEST_F(BadDayTest, OfADirectoryOfConfigurationsEveryChangeIsSeen) {
+  const auto write = [this](const std::string& name, const std::string& resource, int count) {
+    tree.File("/conf.d/" + name, "domain: example.com\nresources: [{name: " + resource +
+                                     ", devices: [{virtual: {count: " + std::to_string(count) +
+                                     "}}]}]");
+  };
+  kubelet.Start();
+  write("b.yaml", "counter", 2);
+  std::vector<std::string> arguments = Arguments();
+  arguments[1] = tree.Real("/conf.d");
+  arguments.insert(arguments.end(), {"--config", tree.Real("/config.yaml")});
+  tree.File("/config.yaml",
+            "domain: d.com\nresources: [{name: x, devices: [{virtual: {count: 1}}]}]");
+  TenondProcess tenond(*loop, arguments, tree.Real("/run/tenond.sock"));
+  ASSERT_TRUE(WaitFor(kCounter, 2) && WaitFor("d.com/x", 1)) << tenond.log();
+
+  write("a.yaml", "new", 3);
+  EXPECT_TRUE(WaitFor("example.com/new", 3)) << tenond.log();
+  write("b.yaml", "counter", 4);
+  EXPECT_TRUE(WaitFor(kCounter, 4)) << tenond.log();
+
+  // All files or none: the good change of one waits for the other.
+  write("b.yaml", "new", 4);
+  write("a.yaml", "third", 1);
+  EXPECT_TRUE(WaitFor("example.com/third", 1)) << tenond.log();
+  write("c.yaml", "third", 1);
+  EXPECT_TRUE(LogsSoon(tenond, "resource example.com/third exists already, in " +
+                                   tree.Real("/conf.d/a.yaml") + ":2:"))
+      << tenond.log();
+  EXPECT_TRUE(kubelet.Has("example.com/new", 4));
+
+  tree.Remove("/conf.d/b.yaml");
+  tree.Remove("/conf.d/c.yaml");
+  EXPECT_TRUE(RunUntil([this] { return !kubelet.Find("example.com/new")->streaming; }))
+      << tenond.log();
+  EXPECT_TRUE(kubelet.Has("example.com/third", 1) && kubelet.Has("d.com/x", 1));
+  EXPECT_EQ(1, kubelet.Find("d.com/x")->lists);
+}
+
 TEST_F(BadDayTest, ASecondDaemonWithTheSameControlSocketRefusesToStart) {
   kubelet.Start();
   auto first = Tenond();
