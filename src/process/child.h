@@ -31,6 +31,10 @@ struct ChildOptions {
   /// A file that gets standard output and error, appended, instead of us: what a grandchild goes
   /// on writing there needs nobody to read it. Made with mode 0600. Optional.
   std::string output_path;
+  /// Killed when the thread that starts it ends, however that ends; not what it has started, nor a
+  /// program with rights of its own (set-user-ID, file capabilities). Source:
+  /// PR_SET_PDEATHSIG(2const).
+  bool dies_with_parent = false;
   /// Gets standard output (1) and error (2) as they come, all of it, instead of keeping them; may
   /// destroy the child. Optional.
   std::function<void(int stream, std::string_view bytes)> on_output;

@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <csignal>
 #include <filesystem>
@@ -385,6 +386,43 @@ TEST_F(ChildTest, DestroyingKillsTheGroupAndDoneDoesNotRun) {
 
   EXPECT_TRUE(Poll([&] { return !Lives(pid) && !Runs(std::stoi(seen)); }));
   EXPECT_FALSE(exit.has_value());
+}
+
+/// A process that starts a child, tells its pid and is killed.
+pid_t StartAndBeKilled(const base::Clock& clock, bool dies_with_parent) {
+  std::array<int, 2> pids{};
+  EXPECT_EQ(0, ::pipe(pids.data()));
+  const pid_t parent = ::fork();
+  if (parent == 0) {
+    auto own_loop = *loop::EventLoop::Create(clock);
+    auto started = Child::Start(
+        *own_loop, {.argv = {"/bin/sleep", "1000"}, .dies_with_parent = dies_with_parent},
+        [](const ChildExit&) {});
+    const pid_t pid = started ? (*started)->pid() : -1;
+    [[maybe_unused]] auto ignored = ::write(pids[1], &pid, sizeof pid);
+    ::kill(::getpid(), SIGKILL);
+  }
+  pid_t pid = -1;
+  EXPECT_EQ(static_cast<ssize_t>(sizeof pid), ::read(pids[0], &pid, sizeof pid));
+  ::close(pids[0]);
+  ::close(pids[1]);
+  int status = 0;
+  EXPECT_EQ(parent, ::waitpid(parent, &status, 0));
+  EXPECT_EQ(SIGKILL, WTERMSIG(status));
+  return pid;
+}
+
+TEST_F(ChildTest, AChildThatIsToDieWithItsParentDoesSoAlsoWhenThatIsKilled) {
+  const pid_t pid = StartAndBeKilled(clock, true);
+  ASSERT_GT(pid, 0);
+  EXPECT_TRUE(Poll([pid] { return !Runs(pid); }));
+}
+
+TEST_F(ChildTest, OtherChildrenOutliveTheirParent) {
+  const pid_t pid = StartAndBeKilled(clock, false);
+  ASSERT_GT(pid, 0);
+  EXPECT_TRUE(Runs(pid));
+  ::kill(pid, SIGKILL);
 }
 
 TEST_F(ChildTest, DoneMayDestroyTheChild) {

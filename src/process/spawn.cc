@@ -1,15 +1,15 @@
 #include "process/spawn.h"
 
 #include <fcntl.h>
-#include <spawn.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
+#include <cerrno>
 #include <csignal>
 
-#include "base/check.h"
 #include "base/errno_error.h"
 
 namespace tenon::process {
@@ -78,53 +78,62 @@ Result<base::UniqueFd> OpenDirectory(const std::string& path) {
   return directory;
 }
 
-class FileActions final {
- public:
-  FileActions() { TENON_CHECK(::posix_spawn_file_actions_init(&actions_) == 0); }
-  FileActions(const FileActions&) = delete;
-  FileActions& operator=(const FileActions&) = delete;
-  ~FileActions() { ::posix_spawn_file_actions_destroy(&actions_); }
-
-  const posix_spawn_file_actions_t* get() const { return &actions_; }
-  // These fail only without memory.
-  void Dup2(int from, int to) {
-    TENON_CHECK(::posix_spawn_file_actions_adddup2(&actions_, from, to) == 0);
-  }
-  void ChangeDirectory(int fd) {
-    TENON_CHECK(::posix_spawn_file_actions_addfchdir_np(&actions_, fd) == 0);
-  }
-  void CloseFrom(int fd) {
-    TENON_CHECK(::posix_spawn_file_actions_addclosefrom_np(&actions_, fd) == 0);
-  }
-
- private:
-  posix_spawn_file_actions_t actions_{};
+/// What the child needs between fork and exec, where it may not allocate memory: another thread may
+/// have held that lock.
+struct Plan {
+  const char* path;
+  char* const* argv;
+  char* const* env;
+  int input, output, errors;
+  int directory;
+  int failure;  ///< A pipe, which gets the errno of what fails.
+  pid_t parent;
+  bool dies_with_parent;
 };
 
 /// A process group of its own, no signal blocked, none ignored or handled.
-class CleanAttributes final {
- public:
-  CleanAttributes() {
-    sigset_t none;
-    sigset_t all;
-    sigemptyset(&none);
-    sigfillset(&all);
-    TENON_CHECK(::posix_spawnattr_init(&attributes_) == 0);
-    ::posix_spawnattr_setpgroup(&attributes_, 0);
-    ::posix_spawnattr_setsigmask(&attributes_, &none);
-    ::posix_spawnattr_setsigdefault(&attributes_, &all);
-    ::posix_spawnattr_setflags(
-        &attributes_, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-  }
-  CleanAttributes(const CleanAttributes&) = delete;
-  CleanAttributes& operator=(const CleanAttributes&) = delete;
-  ~CleanAttributes() { ::posix_spawnattr_destroy(&attributes_); }
+void ResetSignals() {
+  struct sigaction standard {};
+  standard.sa_handler = SIG_DFL;
+  for (int signal = 1; signal < NSIG; ++signal)
+    ::sigaction(signal, &standard, nullptr);  // Some cannot be changed, and need not be.
+  sigset_t none;
+  sigemptyset(&none);
+  ::sigprocmask(SIG_SETMASK, &none, nullptr);
+}
 
-  const posix_spawnattr_t* get() const { return &attributes_; }
+/// Whether the child will be killed should its parent die, or already have died, which no signal
+/// would tell it.
+bool DieWithParent(pid_t parent) {
+  return ::prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && ::getppid() == parent;
+}
 
- private:
-  posix_spawnattr_t attributes_{};
-};
+/// Where the pipe of Plan::failure ends up, so that all above it can be closed.
+constexpr int kFailureFd = STDERR_FILENO + 1;
+
+/// Returns: false when something failed; errno says what.
+bool Arrange(const Plan& plan) {
+  if (::setpgid(0, 0) != 0) return false;
+  if (plan.dies_with_parent && !DieWithParent(plan.parent)) return false;
+  if (::dup2(plan.input, STDIN_FILENO) < 0 || ::dup2(plan.output, STDOUT_FILENO) < 0 ||
+      ::dup2(plan.errors, STDERR_FILENO) < 0 || ::fchdir(plan.directory) != 0)
+    return false;
+  if (plan.failure != kFailureFd && ::dup3(plan.failure, kFailureFd, O_CLOEXEC) < 0) return false;
+  ::closefrom(kFailureFd + 1);
+  ResetSignals();
+  return true;
+}
+
+/// The child's side of fork().
+[[noreturn]] void Become(const Plan& plan) {
+  const bool arranged = Arrange(plan);
+  if (arranged) ::execve(plan.path, plan.argv, plan.env);
+  const int error = errno;
+  // The pipe may not have come to its place yet; then nothing else has come there either.
+  const int failure = arranged ? kFailureFd : plan.failure;
+  [[maybe_unused]] const ssize_t ignored = ::write(failure, &error, sizeof error);
+  ::_exit(127);
+}
 
 /// A zero-terminated array for exec, which wants pointers to what it does not change.
 std::vector<char*> Pointers(std::vector<std::string>& texts) {
@@ -166,18 +175,43 @@ Result<void> CheckThatChildrenAreKept() {
   return Error(Code::kFailedPrecondition, "exec: this process ignores SIGCHLD");
 }
 
+/// Returns: the errno of a child that did not get as far as its program; 0 for one that did.
+int AwaitExec(int failure) {
+  int error = 0;
+  ssize_t got = 0;
+  do {
+    got = ::read(failure, &error, sizeof error);
+  } while (got < 0 && errno == EINTR);
+  return got == sizeof error ? error : 0;
+}
+
 /// Returns: the pid.
-Result<pid_t> Exec(const ChildOptions& options, const FileActions& actions) {
+Result<pid_t> Exec(const ChildOptions& options, const StandardStreams& streams, int directory) {
   std::vector<std::string> argv = options.argv;
   std::vector<std::string> env;
   for (const auto& [name, value] : options.env)
     env.emplace_back(name).append("=").append(value);
-  CleanAttributes attributes;
-  pid_t pid = -1;
-  int error = ::posix_spawn(&pid, argv.front().c_str(), actions.get(), attributes.get(),
-                            Pointers(argv).data(), Pointers(env).data());
-  if (error != 0) return base::ErrnoError("exec", options.argv.front(), error);
-  return pid;
+  const std::vector<char*> argv_pointers = Pointers(argv);
+  const std::vector<char*> env_pointers = Pointers(env);
+  TENON_TRY(Pipe failure, MakePipe());
+  const Plan plan{.path = argv_pointers[0],
+                  .argv = argv_pointers.data(),
+                  .env = env_pointers.data(),
+                  .input = streams.input.read.get(),
+                  .output = streams.output.childs.get(),
+                  .errors = streams.errors.childs.get(),
+                  .directory = directory,
+                  .failure = failure.write.get(),
+                  .parent = ::getpid(),
+                  .dies_with_parent = options.dies_with_parent};
+  const pid_t pid = ::fork();
+  if (pid < 0) return base::ErrnoError("fork for", options.argv.front());
+  if (pid == 0) Become(plan);
+  failure.write.Reset();
+  const int error = AwaitExec(failure.read.get());
+  if (error == 0) return pid;
+  ::waitpid(pid, nullptr, 0);
+  return base::ErrnoError("exec", options.argv.front(), error);
 }
 
 }  // namespace
@@ -187,13 +221,7 @@ Result<Spawned> Spawn(const ChildOptions& options) {
   TENON_TRY_VOID(CheckThatChildrenAreKept());
   TENON_TRY(base::UniqueFd directory, OpenDirectory(options.working_directory));
   TENON_TRY(StandardStreams streams, MakeStandardStreams(options.output_path));
-  FileActions actions;
-  actions.Dup2(streams.input.read.get(), STDIN_FILENO);
-  actions.Dup2(streams.output.childs.get(), STDOUT_FILENO);
-  actions.Dup2(streams.errors.childs.get(), STDERR_FILENO);
-  actions.ChangeDirectory(directory.get());
-  actions.CloseFrom(STDERR_FILENO + 1);
-  TENON_TRY(pid_t pid, Exec(options, actions));
+  TENON_TRY(pid_t pid, Exec(options, streams, directory.get()));
   // Nobody else reaps our children, so the number is still this child's.
   base::UniqueFd pidfd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
   if (!pidfd.valid()) {

@@ -92,7 +92,8 @@ Result<std::unique_ptr<process::Child>> Runner::Start(const Program& program,
                                                       std::map<std::string, std::string> env,
                                                       DoneFn done) {
   const std::string& path = program.argv.front();
-  process::ChildOptions options{.argv = program.argv, .deadline = program.timeout};
+  process::ChildOptions options{
+      .argv = program.argv, .deadline = program.timeout, .dies_with_parent = true};
   TENON_TRY(options.argv.front(), Resolve(path));
   env.merge(options.env);
   options.env = std::move(env);

@@ -26,7 +26,8 @@ struct Program {
 /// What counts is the file that the path leads to: it is in such a directory, it and the
 /// directories down to it belong to root or to the user of this process, and nobody else may
 /// write to them. The environment is clean; output is cut at 64 KiB, time at the timeout, and
-/// then the whole process group is killed. Thread: loop only.
+/// then the whole process group is killed. A program does not outlive this process, however that
+/// ends. Thread: loop only.
 class Runner final {
  public:
   /// What it wrote to standard output if it ended with status 0. Else how it ended and the first

@@ -23,7 +23,9 @@ namespace {
 constexpr base::Duration kDeadline = std::chrono::minutes(2);
 constexpr std::string_view kInstall = "; install the package runc, 1.1 or newer";
 
-/// One run of runc, or the error of one that could not be started, told in a later turn.
+/// One run of runc, or the error of one that could not be started, told in a later turn. It goes on
+/// when this process is killed: a create or delete that is cut off leaves a cgroup or a directory
+/// that no command of runc takes away, whereas one that ends is found by the next start.
 class RuncCall final : public RuntimeCall {
  public:
   using ExitFn = std::function<void(Result<process::ChildExit>)>;

@@ -1,8 +1,14 @@
 // The programs of a configuration around a device: who runs when, and what their failure means.
 
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <csignal>
 #include <fstream>
 #include <sstream>
 
+#include "base/unique_fd.h"
 #include "checkpoint/checkpoint.h"
 #include "program/script_for_test.h"
 #include "spine/spine_fixture.h"
@@ -160,6 +166,29 @@ TEST_F(ProgramsTest, AHealthProgramMakesDevicesUnhealthyAndHealthyAgain) {
   tree.Remove("/ok.fails");
 
   EXPECT_TRUE(WaitForUnhealthy(0)) << tenond->log();
+}
+
+TEST_F(ProgramsTest, AProgramDoesNotOutliveADaemonThatIsKilled) {
+  const std::string slow = program::Script(
+      tree, "slow",
+      "echo $$ > " + tree.Real("/pid.new") + "; mv " + tree.Real("/pid.new") + " " +
+          tree.Real("/pid") + "; while :; do read line < " + tree.Real("/fifo") + "; done");
+  ASSERT_EQ(0, ::mkfifo(tree.Real("/fifo").c_str(), 0600));
+  Start(Counter("health: {run: [" + slow + "], timeout: 600}"));
+  ASSERT_TRUE(RunUntil([this] { return std::filesystem::exists(tree.Real("/pid")); }));
+  pid_t program = -1;
+  std::ifstream(tree.Real("/pid")) >> program;
+  // Its pidfd is readable when it has ended, whoever reaps it.
+  base::UniqueFd ended(static_cast<int>(::syscall(SYS_pidfd_open, program, 0)));
+  ASSERT_TRUE(ended.valid()) << program;
+  bool has_ended = false;
+  loop->WhenReadable(std::move(ended), [&has_ended](int) { has_ended = true; });
+
+  // Not by Signal(), which reaches the group of the daemon.
+  ::kill(tenond->pid(), SIGKILL);
+
+  EXPECT_TRUE(RunUntil([&has_ended] { return has_ended; }));
+  ::kill(program, SIGKILL);  // Should it live.
 }
 
 TEST_F(ProgramsTest, AHelperProgramTellsOfDevices) {
