@@ -1,4 +1,5 @@
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <set>
@@ -98,6 +99,7 @@ Value ToValue(const discovery::FoundDevice& device) {
     item.Add("containerPath", Value::String(path.container_path));
     item.Add("major", Value::Number(path.major));
     item.Add("minor", Value::Number(path.minor));
+    if (path.group) item.Add("group", Value::Number(*path.group));
   }
   return out;
 }
@@ -166,6 +168,16 @@ std::string DeviceNodes(const Value& device) {
   return base::Join(texts, ", ");
 }
 
+/// Which groups a container has to be in unless it is root: each once.
+std::string Groups(const Value& device) {
+  std::vector<std::string> texts;
+  for (const Value& node : ItemsAt(device, {"deviceNodes"}))
+    if (std::string group = TextAt(node, {"group"});
+        !group.empty() && std::ranges::find(texts, group) == texts.end())
+      texts.push_back(std::move(group));
+  return base::Join(texts, ",");
+}
+
 std::string NumaNodes(const Value& device) {
   std::vector<std::string> texts;
   for (const Value& numa_node : ItemsAt(device, {"numaNodes"}))
@@ -180,7 +192,7 @@ std::string RuleNote(const Value& rule) {
 }
 
 std::string Render(const std::vector<Value>& resources) {
-  Table devices({"RESOURCE", "DEVICE", "HEALTH", "DEVICE NODES", "NUMA", "REASON"});
+  Table devices({"RESOURCE", "DEVICE", "HEALTH", "DEVICE NODES", "GROUP", "NUMA", "REASON"});
   Table rules({"RULE AT", "RESOURCE", "RULE", "DEVICES", "NOTE"});
   Table skipped({"RULE AT", "NOT OFFERED", "WHY"});
   for (const Value& resource : resources) {
@@ -189,7 +201,7 @@ std::string Render(const std::vector<Value>& resources) {
       std::vector<Value> found = ItemsAt(rule, {"devices"});
       for (const Value& device : found) {
         devices.Add({name, TextAt(device, {"id"}), TextAt(device, {"health"}), DeviceNodes(device),
-                     NumaNodes(device), TextAt(device, {"reason"})});
+                     Groups(device), NumaNodes(device), TextAt(device, {"reason"})});
       }
       std::string place = TextAt(rule, {"place"});
       rules.Add(
@@ -248,7 +260,8 @@ RunFn AddDiscoverCommand(CLI::App& app) {
   app.footer(
       "Looks once, as tenond would, and needs no kubelet: what each rule finds, and why it does "
       "not\n"
-      "offer what it leaves out.\n\n"
+      "offer what it leaves out. GROUP is what a container that is not root needs in\n"
+      "supplementalGroups.\n\n"
       "Examples:\n"
       "  tenon discover --config /etc/tenon/config.yaml\n"
       "  tenon discover --config config.yaml -o json");

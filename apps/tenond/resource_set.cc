@@ -236,6 +236,7 @@ Result<plugin::DeviceParts> ResourceSet::Resolve(const std::string& resource,
               discovery::ResolveDeviceNode(surroundings_.host, path, {allow_paths_, path.unsafe}));
     if (!resolved.change.empty())
       context_.log.Warning(resolved.change, {{"resource", resource}, {"path", path.host_path}});
+    if (resolved.group) parts.groups.insert(*resolved.group);
     if (!path.mount && !path.shared) numbers.insert(discovery::DeviceNumber(path));
     if (path.mount)
       parts.allocation.mounts.push_back({.container_path = resolved.node.container_path,

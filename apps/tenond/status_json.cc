@@ -43,6 +43,7 @@ Value DeviceNodesJson(const std::vector<discovery::FoundPath>& paths) {
     one.Add("path", Text(path.real_path));
     one.Add("major", Value::Number(path.major));
     one.Add("minor", Value::Number(path.minor));
+    if (path.group) one.Add("group", Value::Number(*path.group));
     all.Append(std::move(one));
   }
   return all;

@@ -12,6 +12,12 @@ bool IsMissing(const Error& error) {
   return error.os_errno() == ENOENT || error.os_errno() == ENOTDIR;
 }
 
+/// Whether the group may read or write what others may not.
+bool GroupMatters(uint32_t mode) {
+  const uint32_t group = mode >> 3U;
+  return (group & ~mode & 06U) != 0;
+}
+
 Error WhyMissing(host::Host& host, const std::string& path) {
   if (auto link = host.StatLink(path); link && link->kind == host::FileKind::kSymlink)
     return {Code::kFailedPrecondition, "is a symlink that leads nowhere", ENOENT};
@@ -50,6 +56,7 @@ Result<FoundPath> Examine(const std::string& path, std::string real_path,
   found.kind = file.kind;
   found.major = file.major;
   found.minor = file.minor;
+  if (GroupMatters(file.mode)) found.group = file.gid;
   return found;
 }
 
@@ -68,6 +75,7 @@ Result<ResolvedNode> ResolveDeviceNode(host::Host& host, const FoundPath& found,
   resolved.node = {.container_path = found.container_path,
                    .host_path = present->real_path,
                    .permissions = found.permissions};
+  resolved.group = present->group;
   if (DeviceNumber(*present) != DeviceNumber(found)) {
     resolved.change = "device number changed from " + DeviceNumber(found) + " to " +
                       DeviceNumber(*present) + " since it was found";

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <set>
 #include <string>
 
@@ -16,7 +18,7 @@ enum class FileWanted {
   kMount,  ///< Anything but a device node, which a mounted one would be useless as.
 };
 
-/// Where `path` leads and what is there: real_path, kind and numbers are filled in. The
+/// Where `path` leads and what is there: real_path, kind, numbers and group are filled in. The
 /// directories that were passed on the way are added to `directories`.
 /// Errors: kNotFound if there is nothing at `path`; else what is wrong with it, as the end of a
 /// sentence about the path: "is a regular file, not a device node".
@@ -33,7 +35,8 @@ Result<FoundPath> Examine(const std::string& path, std::string real_path,
 std::string DeviceNumber(const FoundPath& path);
 
 struct ResolvedNode {
-  DeviceNode node;  ///< Where a mount is asked for, its permissions mean nothing.
+  DeviceNode node;                ///< Where a mount is asked for, its permissions mean nothing.
+  std::optional<uint32_t> group;  ///< See FoundPath.
   /// "device number changed from c 1:3 to c 1:5 since it was found", or empty: for the log, as
   /// what a container gets is what is there now.
   std::string change;

@@ -40,6 +40,26 @@ TEST_F(ResolveTest, ASymlinkIsLookedUpToItsDeviceNode) {
   EXPECT_THAT(directories, ElementsAre("/", "/dev", "/dev/serial"));
 }
 
+TEST_F(ResolveTest, TheGroupIsToldWhereItMayDoWhatOthersMayNot) {
+  struct Case {
+    mode_t mode;
+    bool matters;
+  };
+  const std::string path = tree.Real("/dev/x");
+  const gid_t group = ::geteuid() == 0 ? 20 : ::getegid();
+  ASSERT_EQ(0, ::chown(path.c_str(), static_cast<uid_t>(-1), group));
+  for (const Case& c : std::vector<Case>{
+           {0600, false}, {0660, true}, {0666, false}, {0664, true}, {0640, true}, {0644, false}}) {
+    ASSERT_EQ(0, ::chmod(path.c_str(), c.mode));
+
+    const FoundPath found = Found("/dev/x");
+
+    EXPECT_EQ(c.matters, found.group.has_value()) << std::oct << c.mode;
+    EXPECT_EQ(group, found.group.value_or(group));
+    EXPECT_EQ(found.group, ResolveDeviceNode(*host, found, {})->group);
+  }
+}
+
 TEST_F(ResolveTest, EachThingThatIsNoDeviceNodeIsNamed) {
   tree.File("/dev/plain", "");
   tree.Link("/dev/dangling", "none");

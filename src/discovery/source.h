@@ -1,8 +1,10 @@
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,6 +22,9 @@ struct FoundPath {
   host::FileKind kind = host::FileKind::kOther;
   unsigned major = 0;
   unsigned minor = 0;
+  /// The group that a process has to be in, unless it is root's; nullopt where that gives it
+  /// nothing that others do not have.
+  std::optional<uint32_t> group;
   bool mount = false;      ///< A directory, socket or file to mount, no device node.
   bool read_only = false;  ///< With `mount`.
   bool shared = false;     ///< May belong to other devices and resources, too.

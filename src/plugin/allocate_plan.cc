@@ -47,6 +47,7 @@ Result<void> AddDevice(DeviceParts& all, const DeviceSet& devices, const std::st
   if (!conflicts.empty()) return Error(Code::kFailedPrecondition, base::Join(conflicts, "; "));
   for (const auto& [name, value] : one.env_lists)
     AppendOnce(all.env_lists[name], value);
+  all.groups.insert(one.groups.begin(), one.groups.end());
   return {};
 }
 
@@ -83,6 +84,10 @@ Result<ContainerAllocation> PlanContainer(const ResourceName& resource, const De
     all.device_nodes.clear();
     all.mounts.clear();
   }
+  std::vector<std::string> groups;
+  for (uint32_t group : parts.groups)
+    groups.push_back(std::to_string(group));
+  if (!groups.empty()) all.env[prefix + "_GIDS"] = base::Join(groups, ",");
   return all;
 }
 

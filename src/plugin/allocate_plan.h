@@ -1,7 +1,9 @@
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,6 +24,8 @@ struct DeviceParts {
   std::map<std::string, std::string> env_lists;
   /// Its device nodes and mounts reach the container by its CDI device and are not sent.
   bool only_by_cdi = false;
+  /// Groups of the device nodes and mounts, which a container that is not root has to be in.
+  std::set<uint32_t> groups;
 };
 
 /// Looks up a device when it is asked for and not before: paths are resolved and checked at
@@ -40,9 +44,9 @@ Result<std::vector<ContainerAllocation>> PlanAllocation(
     const ResourceName& resource, const DeviceSet& devices,
     const std::vector<api::AllocateRequest>& requests, const ResolveFn& resolve);
 
-/// "TENON_EXAMPLE_COM_SERIAL" for example.com/serial: the start of the two variables _IDS
-/// (comma-separated ids) and _PATHS (comma-separated container paths, left out if there are
-/// none). Only [A-Z0-9_], so that every shell can read it.
+/// "TENON_EXAMPLE_COM_SERIAL" for example.com/serial: the start of the variables _IDS
+/// (comma-separated ids), _PATHS (comma-separated container paths) and _GIDS (comma-separated
+/// numbers), each left out if it were empty. Only [A-Z0-9_], so that every shell can read it.
 std::string EnvironmentPrefix(const ResourceName& resource);
 
 /// Appends to a comma-separated list; a comma in the path is written "%2C" and "%" "%25".

@@ -32,12 +32,13 @@ struct AllocatePlanTest : ::testing::Test {
   }
 
   Result<std::vector<ContainerAllocation>> Plan(std::vector<api::AllocateRequest> requests) {
-    return PlanAllocation(
-        resource, devices, requests, [this](const Device& device) -> Result<DeviceParts> {
-          if (vanished == device.id.value)
-            return Error(Code::kNotFound, "/dev/" + vanished + ": no such file");
-          return DeviceParts{brings[device.id.value], lists[device.id.value], only_by_cdi};
-        });
+    return PlanAllocation(resource, devices, requests,
+                          [this](const Device& device) -> Result<DeviceParts> {
+                            if (vanished == device.id.value)
+                              return Error(Code::kNotFound, "/dev/" + vanished + ": no such file");
+                            return DeviceParts{brings[device.id.value], lists[device.id.value],
+                                               only_by_cdi, groups[device.id.value]};
+                          });
   }
   void ExpectError(const Result<std::vector<ContainerAllocation>>& plan, Code code,
                    std::string_view message) {
@@ -50,6 +51,7 @@ struct AllocatePlanTest : ::testing::Test {
   DeviceSet devices;
   std::map<std::string, ContainerAllocation> brings;
   std::map<std::string, std::map<std::string, std::string>> lists;
+  std::map<std::string, std::set<uint32_t>> groups;
   std::string vanished;
   bool only_by_cdi = false;
 };
@@ -88,6 +90,17 @@ TEST_F(AllocatePlanTest, ListsThatOthersReadAreJoinedAndNameTheResource) {
   ASSERT_TRUE(plan);
   EXPECT_EQ("0000:01:00.0,0000:01:00.1", (*plan)[0].env["PCIDEVICE_EXAMPLE_COM_SERIAL_V2"]);
   EXPECT_EQ("001:014", (*plan)[0].env["USB_RESOURCE_EXAMPLE_COM_SERIAL_V2"]);
+}
+
+TEST_F(AllocatePlanTest, TellsTheGroupsOfAllDevicesOnceAndInOrder) {
+  groups["a"] = {100, 20};
+  groups["b"] = {20};
+
+  auto plan = Plan({{{"b", "a"}}, {{"tty2"}}});
+
+  ASSERT_TRUE(plan);
+  EXPECT_EQ("20,100", (*plan)[0].env["TENON_EXAMPLE_COM_SERIAL_V2_GIDS"]);
+  EXPECT_FALSE((*plan)[1].env.contains("TENON_EXAMPLE_COM_SERIAL_V2_GIDS"));
 }
 
 TEST_F(AllocatePlanTest, GivesADeviceNodeThatTwoDevicesShareOnce) {

@@ -27,6 +27,8 @@ struct DiscoverTest : CliTest {
       std::filesystem::create_symlink("../ttyUSB" + std::to_string(minor),
                                       root + "/dev/serial/usb-" + std::to_string(minor));
     }
+    const std::string grouped = root + "/dev/ttyUSB1";
+    if (::chown(grouped.c_str(), 0, 20) != 0 || ::chmod(grouped.c_str(), 0660) != 0) return false;
     std::filesystem::create_symlink("../ttyUSB0", root + "/dev/serial/usb-again");
     return true;
   }
