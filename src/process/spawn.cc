@@ -99,7 +99,7 @@ void ResetSignals() {
     ::sigaction(signal, &standard, nullptr);  // Some cannot be changed, and need not be.
   sigset_t none;
   sigemptyset(&none);
-  ::sigprocmask(SIG_SETMASK, &none, nullptr);
+  ::pthread_sigmask(SIG_SETMASK, &none, nullptr);
 }
 
 /// Whether the child will be killed should its parent die, or already have died, which no signal
