@@ -107,9 +107,12 @@ TEST_F(ProgramsTest, AReleaseIsSeenAndTheDeviceComesBackClean) {
   // The pod of the checkpoint ended while tenond was not there.
   Start(Counter("onRelease: [" + Logging("clean") + "]"));
   ASSERT_TRUE(WaitForUnhealthy(1)) << tenond->log();
-  EXPECT_THAT(tenond->Get("/api/v1/status").body,
-              HasSubstr("not clean: device v-1: release: " + tree.Real("/bin/clean") +
-                        ": exit status 7: no luck"));
+  // Before that it is being cleaned.
+  const std::string reason =
+      "not clean: device v-1: release: " + tree.Real("/bin/clean") + ": exit status 7: no luck";
+  EXPECT_TRUE(RunUntil([&] {
+    return tenond->Get("/api/v1/status").body.find(reason) != std::string::npos;
+  })) << tenond->log();
 
   tree.Remove("/clean.fails");
   EXPECT_EQ("", Allocate("v-1"));
