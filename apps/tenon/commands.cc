@@ -7,6 +7,7 @@ const std::vector<Command>& Commands() {
       {"check", "Find every mistake in configurations of tenond", AddCheckCommand},
       {"discover", "Show what a configuration finds on this machine", AddDiscoverCommand},
       {"import", "Turn another plugin's configuration into one of tenond", AddImportCommand},
+      {"manifests", "Print what installs tenond on a cluster", AddManifestsCommand},
       {"status", "Show what tenond offers, how it stands and who holds it", AddStatusCommand},
       {"kubelet", "Run a device manager that behaves as the kubelet's does", AddKubeletCommand},
       {"node", "Show capacity and allocatable of a 'tenon kubelet'", AddNodeCommand},

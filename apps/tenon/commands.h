@@ -37,6 +37,7 @@ RunFn AddCheckpointCommand(CLI::App& app);
 RunFn AddDiscoverCommand(CLI::App& app);
 RunFn AddImportCommand(CLI::App& app);
 RunFn AddKubeletCommand(CLI::App& app);
+RunFn AddManifestsCommand(CLI::App& app);
 RunFn AddNodeCommand(CLI::App& app);
 RunFn AddPluginCommand(CLI::App& app);
 RunFn AddPodCommand(CLI::App& app);

@@ -15,6 +15,7 @@ TEST_F(CliTest, EveryCommandExplainsItself) {
                                              {"checkpoint"},
                                              {"discover"},
                                              {"import"},
+                                             {"manifests"},
                                              {"status"},
                                              {"kubelet"},
                                              {"node"},
