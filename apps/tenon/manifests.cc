@@ -30,18 +30,25 @@ std::string NamespaceOf(const ManifestOptions& options) {
   return text;
 }
 
-/// `config` as a block that keeps every byte of it: lines indented, final newlines counted.
-std::string ConfigMap(const ManifestOptions& options, std::string_view config) {
-  std::string text = fmt::format(
-      "apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: tenond, namespace: {}}}\ndata:\n"
-      "  config.yaml: |2{}\n",
-      Quoted(options.namespace_name), config.ends_with('\n') ? "+" : "-");
-  for (size_t at = 0; at < config.size();) {
-    const size_t end = std::min(config.find('\n', at), config.size());
-    const std::string_view line = config.substr(at, end - at);
-    text += line.empty() ? "\n" : fmt::format("    {}\n", line);
+/// A text as a block that keeps every byte of it: lines indented, final newlines counted.
+std::string Block(std::string_view text) {
+  std::string block = text.ends_with('\n') ? "|2+\n" : "|2-\n";
+  for (size_t at = 0; at < text.size();) {
+    const size_t end = std::min(text.find('\n', at), text.size());
+    const std::string_view line = text.substr(at, end - at);
+    block += line.empty() ? "\n" : fmt::format("    {}\n", line);
     at = end + 1;
   }
+  return block;
+}
+
+std::string ConfigMap(const ManifestOptions& options,
+                      const std::map<std::string, std::string>& files) {
+  std::string text = fmt::format(
+      "apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: tenond, namespace: {}}}\ndata:\n",
+      Quoted(options.namespace_name));
+  for (const auto& [name, content] : files)
+    text += fmt::format("  {}: {}", Quoted(name), Block(content));
   return text;
 }
 
@@ -93,8 +100,9 @@ std::string DaemonSet(const ManifestOptions& options) {
 
 }  // namespace
 
-std::string Manifests(const ManifestOptions& options, std::string_view config) {
-  return NamespaceOf(options) + "---\n" + ConfigMap(options, config) + "---\n" + DaemonSet(options);
+std::string Manifests(const ManifestOptions& options,
+                      const std::map<std::string, std::string>& files) {
+  return NamespaceOf(options) + "---\n" + ConfigMap(options, files) + "---\n" + DaemonSet(options);
 }
 
 }  // namespace tenon::cli

@@ -1,7 +1,7 @@
 #pragma once
 
+#include <map>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace tenon::cli {
@@ -16,8 +16,10 @@ struct ManifestOptions {
   bool selinux = false;
 };
 
-/// Namespace, ConfigMap with `config`, and DaemonSet, as YAML for `kubectl apply -f -`: what
-/// deploy/kubernetes has as its base and overlays, from the same files. Requires: valid UTF-8.
-std::string Manifests(const ManifestOptions& options, std::string_view config);
+/// Namespace, ConfigMap and DaemonSet, as YAML for `kubectl apply -f -`: what deploy/kubernetes has
+/// as its base and overlays, from the same files. `files`: the configuration's texts, valid UTF-8,
+/// by their names in the ConfigMap.
+std::string Manifests(const ManifestOptions& options,
+                      const std::map<std::string, std::string>& files);
 
 }  // namespace tenon::cli

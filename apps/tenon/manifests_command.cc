@@ -1,12 +1,16 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <filesystem>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
+#include "base/result.h"
 #include "config/config.h"
+#include "config/files.h"
 #include "tenon/commands.h"
-#include "tenon/input_file.h"
 #include "tenon/manifests.h"
 #include "tenon/options.h"
 #include "tenon/terminal.h"
@@ -15,7 +19,7 @@ namespace tenon::cli {
 namespace {
 
 struct Options {
-  std::string config;
+  std::vector<std::string> paths;
   ManifestOptions manifests{.image = "tenond:" TENON_VERSION};
 };
 
@@ -41,22 +45,39 @@ std::optional<std::string> Mistake(const ManifestOptions& options) {
   return std::nullopt;
 }
 
+/// The texts of the configuration by the names that they get in one directory.
+/// Errors: kInvalidArgument where two files have one name; what the system says, with the path.
+Result<std::map<std::string, std::string>> FilesOf(const std::vector<std::string>& paths) {
+  std::map<std::string, std::string> files;
+  for (const std::string& path : paths) {
+    TENON_TRY(const std::vector<std::string> found, config::FilesAt(path));
+    for (const std::string& file : found) {
+      TENON_TRY(std::string text, config::ReadFile(file));
+      const std::string name = std::filesystem::path(file).filename();
+      if (!files.emplace(name, std::move(text)).second)
+        return Error(Code::kInvalidArgument,
+                     file + ": a file named " + name +
+                         " is there already, and a ConfigMap is one directory; rename one");
+    }
+  }
+  return files;
+}
+
 int Run(Options options) {
   if (auto mistake = Mistake(options.manifests)) {
     PrintError(*mistake);
     return kExitUsage;
   }
-  auto text = ReadInput(options.config);
-  if (!text) return Fail(text.error());
-  auto outcome =
-      config::Load(*text, options.config, {.allow_paths = options.manifests.allow_paths});
+  auto outcome = config::LoadPaths(options.paths, {.allow_paths = options.manifests.allow_paths});
   for (const std::string& error : outcome.errors)
     PrintError(error);
   if (!outcome.config) return kExitFailed;
   options.manifests.cdi =
       std::any_of(outcome.config->resources.begin(), outcome.config->resources.end(),
                   [](const auto& resource) { return resource.cdi != config::Cdi::kNo; });
-  Print(Manifests(options.manifests, *text));
+  auto files = FilesOf(options.paths);
+  if (!files) return Fail(files.error());
+  Print(Manifests(options.manifests, *files));
   return kExitOk;
 }
 
@@ -64,9 +85,7 @@ int Run(Options options) {
 
 RunFn AddManifestsCommand(CLI::App& app) {
   auto options = std::make_shared<Options>();
-  app.add_option("--config", options->config, "Configuration of tenond; - for standard input")
-      ->type_name("CONFIG")
-      ->required();
+  AddConfigOption(app, options->paths);
   app.add_option("--image", options->manifests.image, "Image of tenond, as nodes know it")
       ->type_name("IMAGE")
       ->capture_default_str();

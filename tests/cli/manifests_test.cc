@@ -1,5 +1,6 @@
 #include <gmock/gmock.h>
 
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 
@@ -60,6 +61,30 @@ TEST_F(ManifestsTest, KeepTheConfigurationToTheByte) {
   EXPECT_EQ(bare, *Printed(std::string(bare))[1].At({"data", "config.yaml"})->AsString());
 }
 
+TEST_F(ManifestsTest, SeveralFilesAreOneConfigMap) {
+  const std::string serial = WriteFile(
+      "serial.yaml",
+      "domain: example.com\nresources: [{name: serial, devices: [{path: /dev/ttyS0}]}]\n");
+
+  const std::vector<Value> printed = Printed(std::string(kConfig), {"--config", serial});
+
+  EXPECT_EQ(kConfig, *printed[1].At({"data", "config.yaml"})->AsString());
+  EXPECT_EQ(ReadFile(serial), *printed[1].At({"data", "serial.yaml"})->AsString());
+}
+
+TEST_F(ManifestsTest, TwoFilesOfOneNameCannotBeOneConfigMap) {
+  std::filesystem::create_directory(directory + "/more");
+  const std::string one = WriteFile("config.yaml", std::string(kConfig));
+  const std::string two = WriteFile(
+      "more/config.yaml", "domain: a.example\nresources: [{name: x, devices: [{path: /dev/x}]}]\n");
+
+  const Outcome outcome = Run({"manifests", "--config", one, "--config", two});
+
+  EXPECT_EQ(1, outcome.code);
+  EXPECT_EQ("", outcome.out);
+  EXPECT_THAT(outcome.errors, HasSubstr(two + ": a file named config.yaml is there already"));
+}
+
 TEST_F(ManifestsTest, SayWhatTheOptionsAskFor) {
   const std::vector<Value> printed = Printed(
       "domain: example.com\n"
@@ -74,7 +99,7 @@ TEST_F(ManifestsTest, SayWhatTheOptionsAskFor) {
   const std::string daemon_set = ToJson(printed[2]);
   for (const char* part :
        {R"("namespace":"lab")", R"("image":"registry.example.com/lab/tenond:7")",
-        R"("args":["--config=/etc/tenon/config.yaml","--root=/host","--allow-path=/srv/lab"])",
+        R"("args":["--config=/etc/tenon","--root=/host","--allow-path=/srv/lab"])",
         R"("hostPath":{"path":"/var/snap/kubelet/device-plugins","type":"Directory"})",
         R"("hostPath":{"path":"/var/snap/kubelet/pod-resources","type":"DirectoryOrCreate"})",
         R"({"name":"allowed-0","mountPath":"/host/srv/lab","readOnly":true})",
