@@ -130,17 +130,4 @@ void CdiBook::RemoveUnheld() {
   }
 }
 
-std::vector<std::string> CdiBook::HostPaths(const std::string& qualified_name) const {
-  std::vector<std::string> paths;
-  const size_t equals = qualified_name.find('=');
-  if (equals == std::string::npos) return paths;
-  auto spec = specs_.find(qualified_name.substr(0, equals));
-  if (spec == specs_.end()) return paths;
-  auto device = spec->second.devices.find(qualified_name.substr(equals + 1));
-  if (device == spec->second.devices.end()) return paths;
-  for (const cdi::DeviceNodeEdit& node : device->second.device_nodes)
-    paths.push_back(node.host_path);
-  return paths;
-}
-
 }  // namespace tenon::tenond

@@ -47,8 +47,6 @@ class CdiBook final {
   void AddHolding(const discovery::Holding& holding);
   /// Whether the end of a holding has to be noticed.
   bool WaitsForRelease() const { return !leaving_.empty(); }
-  /// The host's paths of the device nodes that a CDI device of ours gives.
-  std::vector<std::string> HostPaths(const std::string& qualified_name) const;
 
  private:
   Result<void> Write(const std::string& resource);

@@ -6,6 +6,7 @@
 #include "base/strings.h"
 #include "checkpoint/checkpoint.h"
 #include "discovery/resolve.h"
+#include "plugin/allocate_plan.h"
 #include "wire/messages.h"
 
 namespace tenon::tenond {
@@ -17,13 +18,12 @@ constexpr base::Duration kAskDeadline = std::chrono::seconds(2);
 }  // namespace
 
 HeldBook::HeldBook(loop::EventLoop& loop, host::Host& host, base::Log& log, Options options,
-                   DeviceIdFn device_id, CdiPathsFn cdi_paths, ChangedFn changed)
+                   DeviceIdFn device_id, ChangedFn changed)
     : loop_(loop),
       host_(host),
       log_(log),
       options_(std::move(options)),
       device_id_(std::move(device_id)),
-      cdi_paths_(std::move(cdi_paths)),
       changed_(std::move(changed)) {}
 
 std::vector<discovery::Holding> HeldBook::holdings() const {
@@ -33,7 +33,7 @@ std::vector<discovery::Holding> HeldBook::holdings() const {
   return holdings;
 }
 
-/// The numbers of the device nodes that a container was given, as far as they are still there.
+/// See Holding::numbers.
 std::set<std::string> HeldBook::NumbersOf(const checkpoint::Entry& entry) const {
   std::set<std::string> numbers;
   if (!entry.alloc_resp) return numbers;
@@ -42,14 +42,16 @@ std::set<std::string> HeldBook::NumbersOf(const checkpoint::Entry& entry) const 
   std::vector<std::string> paths;
   for (const DeviceNode& node : allocation->device_nodes)
     paths.push_back(node.host_path);
-  for (const std::string& name : allocation->cdi_devices)
-    for (std::string& path : cdi_paths_(name))
+  auto by_cdi = allocation->annotations.find(plugin::NodesAnnotation(entry.resource_name));
+  if (by_cdi != allocation->annotations.end())
+    for (std::string& path : plugin::SplitPathList(by_cdi->second))
       paths.push_back(std::move(path));
   for (const std::string& path : paths) {
     auto file = host_.Stat(path);
-    if (!file || !file->is_device_node()) continue;
-    numbers.insert(
-        discovery::DeviceNumber({.kind = file->kind, .major = file->major, .minor = file->minor}));
+    const bool is_there = file && file->is_device_node();
+    numbers.insert(is_there ? discovery::DeviceNumber(
+                                  {.kind = file->kind, .major = file->major, .minor = file->minor})
+                            : path);
   }
   return numbers;
 }

@@ -34,13 +34,11 @@ class HeldBook final {
   };
   /// Of a replica the device, for resources that are shared.
   using DeviceIdFn = std::function<std::string(const std::string& resource, const std::string& id)>;
-  /// Of a CDI device of ours the paths of its device nodes on the host.
-  using CdiPathsFn = std::function<std::vector<std::string>(const std::string& name)>;
   /// The holdings are others than before. Must not destroy the book.
   using ChangedFn = std::function<void(std::vector<discovery::Holding>)>;
 
   HeldBook(loop::EventLoop& loop, host::Host& host, base::Log& log, Options options,
-           DeviceIdFn device_id, CdiPathsFn cdi_paths, ChangedFn changed);
+           DeviceIdFn device_id, ChangedFn changed);
   HeldBook(const HeldBook&) = delete;
   HeldBook& operator=(const HeldBook&) = delete;
 
@@ -73,7 +71,6 @@ class HeldBook final {
   base::Log& log_;
   const Options options_;
   const DeviceIdFn device_id_;
-  const CdiPathsFn cdi_paths_;
   const ChangedFn changed_;
   Entries entries_;
   bool matters_ = false;

@@ -5,7 +5,6 @@
 
 #include "base/strings.h"
 #include "checkpoint/checkpoint.h"
-#include "discovery/resolve.h"
 #include "plugin/socket_name.h"
 #include "policy/preferred.h"
 #include "policy/replicas.h"
@@ -46,7 +45,6 @@ ResourceSet::ResourceSet(const plugin_service::ServiceContext& context,
           [this](const std::string& resource, const std::string& id) {
             return BaseId(resource, id);
           },
-          [this](const std::string& name) { return cdi_.HostPaths(name); },
           [this](const std::vector<discovery::Holding>& holdings) { OnHoldings(holdings); }),
       inventory_(
           context.clock, context.log, surroundings.events,
@@ -225,6 +223,21 @@ const discovery::FoundDevice* ResourceSet::Find(const std::string& resource,
   return inventory_.Find(resource, BaseId(resource, std::string(id)));
 }
 
+Result<discovery::ResolvedNode> ResourceSet::ResolvePath(const std::string& resource,
+                                                         const DeviceId& id,
+                                                         const discovery::FoundPath& path) {
+  TENON_TRY(discovery::ResolvedNode resolved,
+            discovery::ResolveDeviceNode(surroundings_.host, path, {allow_paths_, path.unsafe}));
+  if (!resolved.change.empty())
+    context_.log.Warning(resolved.change, {{"resource", resource}, {"path", path.host_path}});
+  if (path.mount || path.shared) return resolved;
+  // A link that leads elsewhere since it was looked at may lead to what another pod has.
+  const std::string who =
+      inventory_.WhoHoldsOtherwise(resource, id.value, resolved.number, resolved.node.host_path);
+  if (who.empty()) return resolved;
+  return Error(Code::kFailedPrecondition, base::EscapeForLine(path.host_path) + ": " + who);
+}
+
 Result<plugin::DeviceParts> ResourceSet::Resolve(const std::string& resource,
                                                  const Device& device) {
   const discovery::FoundDevice* found = Find(resource, device.id.value);
@@ -232,12 +245,9 @@ Result<plugin::DeviceParts> ResourceSet::Resolve(const std::string& resource,
   plugin::DeviceParts parts;
   std::set<std::string> numbers;
   for (const discovery::FoundPath& path : found->paths) {
-    TENON_TRY(discovery::ResolvedNode resolved,
-              discovery::ResolveDeviceNode(surroundings_.host, path, {allow_paths_, path.unsafe}));
-    if (!resolved.change.empty())
-      context_.log.Warning(resolved.change, {{"resource", resource}, {"path", path.host_path}});
+    TENON_TRY(discovery::ResolvedNode resolved, ResolvePath(resource, found->id, path));
     if (resolved.group) parts.groups.insert(*resolved.group);
-    if (!path.mount && !path.shared) numbers.insert(discovery::DeviceNumber(path));
+    if (!path.mount && !path.shared) numbers.insert(std::move(resolved.number));
     if (path.mount)
       parts.allocation.mounts.push_back({.container_path = resolved.node.container_path,
                                          .host_path = resolved.node.host_path,

@@ -12,6 +12,7 @@
 #include "config/config.h"
 #include "device/event_ring.h"
 #include "discovery/inventory.h"
+#include "discovery/resolve.h"
 #include "host/file_watch.h"
 #include "host/host.h"
 #include "host/uevent_socket.h"
@@ -95,6 +96,9 @@ class ResourceSet final {
   void UpdateMatters();
   void WriteCdiSpec(const std::string& resource);
   discovery::SourcesByResource MakeAllSources(const config::Config& config);
+  /// What is there now. Errors: also if another container has it.
+  Result<discovery::ResolvedNode> ResolvePath(const std::string& resource, const DeviceId& id,
+                                              const discovery::FoundPath& path);
   /// Errors: see plugin::ResolveFn.
   Result<plugin::DeviceParts> Resolve(const std::string& resource, const Device& device);
   /// The defaults for one that is not in the configuration: it may still be leaving.

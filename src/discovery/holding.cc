@@ -20,7 +20,8 @@ bool MayBeHeld(const FoundPath& path) {
 
 bool HasNumberOf(const FoundDevice& device, const std::set<std::string>& numbers) {
   return std::ranges::any_of(device.paths, [&](const FoundPath& path) {
-    return MayBeHeld(path) && numbers.contains(DeviceNumber(path));
+    return MayBeHeld(path) &&
+           (numbers.contains(DeviceNumber(path)) || numbers.contains(path.real_path));
   });
 }
 
@@ -58,20 +59,33 @@ bool Holdings::MarkIfHeldOtherwise(const std::string& resource, FoundDevicePtr& 
   if (by_number_.empty() || device->health == Health::kUnhealthy) return false;
   for (const FoundPath& path : device->paths) {
     if (!MayBeHeld(path)) continue;
-    auto held = by_number_.find(DeviceNumber(path));
+    std::string who =
+        WhoHoldsOtherwise(resource, device->id.value, DeviceNumber(path), path.real_path);
+    if (who.empty()) continue;
+    FoundDevice marked = *device;
+    marked.health = Health::kUnhealthy;
+    marked.reason = std::move(who);
+    device = std::make_shared<const FoundDevice>(std::move(marked));
+    return true;
+  }
+  return false;
+}
+
+std::string Holdings::WhoHoldsOtherwise(const std::string& resource, std::string_view id,
+                                        const std::string& number,
+                                        const std::string& real_path) const {
+  for (const std::string& key : {number, real_path}) {
+    auto held = by_number_.find(key);
     if (held == by_number_.end()) continue;
     for (size_t at : held->second) {
       const Holding& holding = all_[at];
-      if (holding.resource == resource && holding.ids.contains(device->id.value)) continue;
-      FoundDevice marked = *device;
-      marked.health = Health::kUnhealthy;
-      marked.reason = "held by " + holding.holder + " as " + Joined(holding.ids);
-      if (holding.resource != resource) marked.reason += " of " + holding.resource;
-      device = std::make_shared<const FoundDevice>(std::move(marked));
-      return true;
+      if (holding.resource == resource && holding.ids.contains(std::string(id))) continue;
+      std::string who = "held by " + holding.holder + " as " + Joined(holding.ids);
+      if (holding.resource != resource) who += " of " + holding.resource;
+      return who;
     }
   }
-  return false;
+  return {};
 }
 
 Snapshot Holdings::VanishedWhileHeld(const std::string& resource, const Snapshot& found) const {

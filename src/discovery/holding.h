@@ -14,9 +14,11 @@ namespace tenon::discovery {
 /// Devices that one container holds, by the kubelet's books or because we just gave them to it.
 struct Holding {
   std::string resource;
-  std::set<std::string> ids;      ///< Of devices, not of replicas.
-  std::set<std::string> numbers;  ///< Of the device nodes that it was given, "c 188:0".
-  std::string holder;             ///< For a person: "pod default/x", or whatever is known.
+  std::set<std::string> ids;  ///< Of devices, not of replicas.
+  /// Of the device nodes that it was given, "c 188:0"; of one that was not there when the books
+  /// were read, its path, as the number comes with it again.
+  std::set<std::string> numbers;
+  std::string holder;  ///< For a person: "pod default/x", or whatever is known.
   bool operator==(const Holding&) const = default;
 };
 
@@ -28,6 +30,9 @@ class Holdings final {
   /// Replaces what is known of the same devices.
   void Add(Holding holding);
 
+  /// Says who has this device node under another id than this one; empty: nobody.
+  std::string WhoHoldsOtherwise(const std::string& resource, std::string_view id,
+                                const std::string& number, const std::string& real_path) const;
   /// Makes `device` an unhealthy one if a container has one of its device nodes under another id:
   /// the kubelet, which counts ids, would give it away a second time. Returns: whether it did.
   bool MarkIfHeldOtherwise(const std::string& resource, FoundDevicePtr& device) const;
@@ -41,7 +46,7 @@ class Holdings final {
   void Index();
 
   std::vector<Holding> all_;
-  /// For each number of a device node those of all_ that have it.
+  /// For each number, or path, of a device node those of all_ that have it.
   std::unordered_map<std::string, std::vector<size_t>> by_number_;
 };
 

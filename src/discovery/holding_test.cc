@@ -42,6 +42,17 @@ TEST_F(HoldingsTest, ADeviceThatIsHeldUnderItsOwnIdAndOneThatIsFreeStayHealthy) 
   EXPECT_EQ(Health::kHealthy, Marked("r", WithNode("new", 0, true))->health);
 }
 
+TEST_F(HoldingsTest, ADeviceNodeThatWasAwayWhenTheBooksWereReadIsKnownByItsPath) {
+  ASSERT_TRUE(holdings.Set({{"r", {"old"}, {"/dev/ttyUSB0"}, "pod default/x"}}));
+  FoundDevice back{.id = {"new"}};
+  back.paths.push_back({.host_path = "/dev/link", .real_path = "/dev/ttyUSB0", .major = 188});
+
+  EXPECT_EQ("held by pod default/x as old",
+            Marked("r", std::make_shared<const FoundDevice>(back))->reason);
+  EXPECT_THAT(holdings.VanishedWhileHeld("r", {std::make_shared<const FoundDevice>(back)}),
+              IsEmpty());
+}
+
 TEST_F(HoldingsTest, AHeldDeviceThatIsGoneIsUnhealthyUnlessItIsFoundUnderAnotherId) {
   Snapshot gone = holdings.VanishedWhileHeld("r", {WithNode("other", 1)});
   ASSERT_EQ(1U, gone.size());

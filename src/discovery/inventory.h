@@ -61,6 +61,11 @@ class Inventory final {
   void SetHoldings(std::vector<Holding> holdings);
   /// Adds what has just been handed out, which changes nothing about what is offered.
   void AddHolding(Holding holding) { holdings_.Add(std::move(holding)); }
+  /// See Holdings.
+  std::string WhoHoldsOtherwise(const std::string& resource, std::string_view id,
+                                const std::string& number, const std::string& real_path) const {
+    return holdings_.WhoHoldsOtherwise(resource, id, number, real_path);
+  }
   /// Whether a device is unhealthy because of them: then it matters when they end.
   bool holdings_matter() const { return holdings_matter_; }
   /// Has all sources look now.

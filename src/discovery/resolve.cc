@@ -76,6 +76,7 @@ Result<ResolvedNode> ResolveDeviceNode(host::Host& host, const FoundPath& found,
                    .host_path = present->real_path,
                    .permissions = found.permissions};
   resolved.group = present->group;
+  resolved.number = DeviceNumber(*present);
   if (DeviceNumber(*present) != DeviceNumber(found)) {
     resolved.change = "device number changed from " + DeviceNumber(found) + " to " +
                       DeviceNumber(*present) + " since it was found";

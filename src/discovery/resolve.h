@@ -36,6 +36,7 @@ std::string DeviceNumber(const FoundPath& path);
 
 struct ResolvedNode {
   DeviceNode node;                ///< Where a mount is asked for, its permissions mean nothing.
+  std::string number;             ///< What it is now, "c 188:0".
   std::optional<uint32_t> group;  ///< See FoundPath.
   /// "device number changed from c 1:3 to c 1:5 since it was found", or empty: for the log, as
   /// what a container gets is what is there now.

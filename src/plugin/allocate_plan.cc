@@ -81,6 +81,10 @@ Result<ContainerAllocation> PlanContainer(const ResourceName& resource, const De
     AppendToPathList(paths, node.container_path);
   if (!paths.empty()) all.env[prefix + "_PATHS"] = std::move(paths);
   if (parts.only_by_cdi) {
+    std::string host_paths;
+    for (const DeviceNode& node : all.device_nodes)
+      AppendToPathList(host_paths, node.host_path);
+    if (!host_paths.empty()) all.annotations[NodesAnnotation(resource.text())] = host_paths;
     all.device_nodes.clear();
     all.mounts.clear();
   }
@@ -120,6 +124,25 @@ void AppendToPathList(std::string& list, std::string_view path) {
     else
       list += c;
   }
+}
+
+std::vector<std::string> SplitPathList(std::string_view list) {
+  std::vector<std::string> paths;
+  if (list.empty()) return paths;
+  for (std::string_view item : base::Split(list, ',')) {
+    std::string& path = paths.emplace_back();
+    for (size_t i = 0; i < item.size(); ++i) {
+      const std::string_view code = item.substr(i, 3);
+      const bool is_escape = code == "%2C" || code == "%25";
+      path += code == "%2C" ? ',' : item[i];
+      if (is_escape) i += 2;
+    }
+  }
+  return paths;
+}
+
+std::string NodesAnnotation(std::string_view resource) {
+  return "device-nodes." + std::string(resource);
 }
 
 std::string EnvironmentPrefix(const ResourceName& resource) {

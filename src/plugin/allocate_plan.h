@@ -52,6 +52,14 @@ std::string EnvironmentPrefix(const ResourceName& resource);
 /// Appends to a comma-separated list; a comma in the path is written "%2C" and "%" "%25".
 void AppendToPathList(std::string& list, std::string_view path);
 
+/// The paths of such a list.
+std::vector<std::string> SplitPathList(std::string_view list);
+
+/// "device-nodes.example.com/serial": the annotation that has the list of the host's paths where
+/// device nodes come by CDI only. The kubelet's checkpoint keeps it, so that a later process knows
+/// what the container was given, whatever is in the spec by then.
+std::string NodesAnnotation(std::string_view resource);
+
 /// "PCIDEVICE_EXAMPLE_COM_SERIAL": the variable of a list for this resource, as other plugins call
 /// it. Source: sriov-network-device-plugin and KubeVirt, which read them.
 std::string ListVariable(const std::string& name, const ResourceName& resource);

@@ -69,6 +69,7 @@ TEST_F(AllocatePlanTest, GivesADeviceNodeAndTellsTheContainerWhatItHas) {
 TEST_F(AllocatePlanTest, WhatComesByCdiIsToldAndNotSent) {
   only_by_cdi = true;
   brings["a"].mounts = {{"/run/a", "/run/a", true}};
+  brings["a"].device_nodes[0].host_path = "/dev/1%,2";
   brings["a"].cdi_devices = {"example.com/serial.v2=a"};
 
   auto plan = Plan({{{"a"}}});
@@ -78,6 +79,9 @@ TEST_F(AllocatePlanTest, WhatComesByCdiIsToldAndNotSent) {
   EXPECT_THAT(plan->front().mounts, IsEmpty());
   EXPECT_THAT(plan->front().cdi_devices, ElementsAre("example.com/serial.v2=a"));
   EXPECT_EQ("/dev/a,/dev/shared", plan->front().env["TENON_EXAMPLE_COM_SERIAL_V2_PATHS"]);
+  const std::string nodes = plan->front().annotations["device-nodes.example.com/serial.v2"];
+  EXPECT_EQ("/dev/1%25%2C2,/dev/shared", nodes);
+  EXPECT_THAT(SplitPathList(nodes), ElementsAre("/dev/1%,2", "/dev/shared"));
 }
 
 TEST_F(AllocatePlanTest, ListsThatOthersReadAreJoinedAndNameTheResource) {

@@ -46,7 +46,8 @@ struct DevicesTest : SpineTest {
     return RunUntil(
         [&] { return kubelet.Find(resource) != nullptr && Listed(resource) == wanted; });
   }
-  ContainerAllocation Allocate(const std::string& resource, const std::vector<std::string>& ids) {
+  Result<ContainerAllocation> TryAllocate(const std::string& resource,
+                                          const std::vector<std::string>& ids) {
     std::optional<rpc::Status> status;
     std::vector<ContainerAllocation> allocations;
     kubelet.Allocate(resource, {api::AllocateRequest{ids}}, [&](rpc::Status s, auto a) {
@@ -55,8 +56,29 @@ struct DevicesTest : SpineTest {
     });
     EXPECT_TRUE(RunUntil([&status] { return status.has_value(); }));
     if (allocations.size() == 1) return allocations[0];
-    ADD_FAILURE() << status->message;
+    return Error(Code::kInternal, status->message);
+  }
+  ContainerAllocation Allocate(const std::string& resource, const std::vector<std::string>& ids) {
+    auto allocation = TryAllocate(resource, ids);
+    if (allocation) return *std::move(allocation);
+    ADD_FAILURE() << allocation.error().message();
     return {};
+  }
+  /// The kubelet's books: another plugin gave this device node to pod shop/till.
+  void GaveAway(const std::string& path) {
+    ContainerAllocation given;
+    given.device_nodes = {{path, path, "rw"}};
+    const checkpoint::Ids ids(std::vector<std::string>{"f00d"});
+    checkpoint::Entry entry{.pod_uid = "1234",
+                            .container_name = "main",
+                            .resource_name = "squat.ai/serial",
+                            .device_ids = std::map<int64_t, checkpoint::Ids>{{-1, ids}},
+                            .alloc_resp = wire::EncodeContainerAllocation(given)};
+    checkpoint::Checkpoint books;
+    books.entries = std::vector<checkpoint::Entry>{entry};
+    tree.File("/plugins/kubelet_internal_checkpoint", checkpoint::Encode(books));
+    kubelet.ServePodResources(tree.Real("/pods.sock"),
+                              {{"till", "shop", {{"main", {{"squat.ai/serial", {"f00d"}, {}}}}}}});
   }
   std::string Status() { return tenond->Get("/api/v1/status").body; }
 
@@ -89,19 +111,7 @@ TEST_F(DevicesTest, AReplugWithAnotherNumberKeepsTheIdAndAllocateGivesTheNewDevi
 
 TEST_F(DevicesTest, ADeviceThatAPodHoldsFromAnotherPluginIsNotOfferedUntilItIsGivenBack) {
   Plug("1-1", 7, "S");
-  ContainerAllocation given;
-  given.device_nodes = {{"/dev/bus/usb/001/007", "/dev/bus/usb/001/007", "rw"}};
-  const checkpoint::Ids ids(std::vector<std::string>{"f00d"});
-  checkpoint::Entry entry{.pod_uid = "1234",
-                          .container_name = "main",
-                          .resource_name = "squat.ai/serial",
-                          .device_ids = std::map<int64_t, checkpoint::Ids>{{-1, ids}},
-                          .alloc_resp = wire::EncodeContainerAllocation(given)};
-  checkpoint::Checkpoint books;
-  books.entries = std::vector<checkpoint::Entry>{entry};
-  tree.File("/plugins/kubelet_internal_checkpoint", checkpoint::Encode(books));
-  kubelet.ServePodResources(tree.Real("/pods.sock"),
-                            {{"till", "shop", {{"main", {{"squat.ai/serial", {"f00d"}, {}}}}}}});
+  GaveAway("/dev/bus/usb/001/007");
   Start(kStick);
   ASSERT_TRUE(WaitForList("example.com/stick", {"0403:6001:S Unhealthy"})) << tenond->log();
   EXPECT_TRUE(RunUntil([&] {
@@ -111,6 +121,36 @@ TEST_F(DevicesTest, ADeviceThatAPodHoldsFromAnotherPluginIsNotOfferedUntilItIsGi
   kubelet.ServePodResources(tree.Real("/pods.sock"), {});
 
   EXPECT_TRUE(WaitForList("example.com/stick", {"0403:6001:S"})) << tenond->log();
+}
+
+TEST_F(DevicesTest, WhatAPodHoldsIsKnownAlsoIfItWasPulledOutWhenTenondStarted) {
+  GaveAway("/dev/bus/usb/001/007");
+  Plug("1-2", 3, "T");
+  Start(kStick);
+  ASSERT_TRUE(WaitForList("example.com/stick", {"0403:6001:T"})) << tenond->log();
+
+  Plug("1-1", 7, "S");
+
+  EXPECT_TRUE(WaitForList("example.com/stick", {"0403:6001:S Unhealthy", "0403:6001:T"}))
+      << tenond->log();
+}
+
+TEST_F(DevicesTest, ALinkThatWasMovedToWhatAnotherPodHasIsNotGivenAway) {
+  ASSERT_TRUE(sysfs.tree.CharacterDevice("/dev/ttyUSB0", 188, 0));
+  ASSERT_TRUE(sysfs.tree.CharacterDevice("/dev/ttyUSB1", 188, 1));
+  sysfs.tree.Link("/dev/serial/by-id/a", "../../ttyUSB0");
+  sysfs.tree.Link("/dev/serial/by-id/b", "../../ttyUSB1");
+  Start("  - {name: serial, devices: [{path: /dev/serial/by-id/*}]}\n");
+  const std::string id = "serial_2Fby-id_2F";
+  ASSERT_TRUE(WaitForList("example.com/serial", {id + "a", id + "b"})) << tenond->log();
+  Allocate("example.com/serial", {id + "a"});
+
+  sysfs.tree.Remove("/dev/serial/by-id/b");
+  sysfs.tree.Link("/dev/serial/by-id/b", "../../ttyUSB0");
+
+  auto given = TryAllocate("example.com/serial", {id + "b"});
+  ASSERT_FALSE(given);
+  EXPECT_THAT(given.error().message(), HasSubstr("held by a pod as " + id + "a"));
 }
 
 TEST_F(DevicesTest, ASharedDeviceIsManyAndAReloadChangesHowMany) {
