@@ -13,7 +13,9 @@
 #include "sources/rule_sources.h"
 #include "tenon/commands.h"
 #include "tenon/json_view.h"
+#include "tenon/look_once.h"
 #include "tenon/options.h"
+#include "tenon/suggest.h"
 #include "tenon/table.h"
 #include "tenon/terminal.h"
 
@@ -22,6 +24,7 @@ namespace {
 
 struct DiscoverOptions {
   std::vector<std::string> configs;
+  bool suggest = false;
   std::string root = "/";
   std::vector<std::string> allow_paths;
   std::vector<std::string> allow_exec;
@@ -109,22 +112,6 @@ Value Skip(const std::string& id) {
   match.Add("id", Value::String(id));
   match.Add("why", Value::String("an earlier rule offers this id"));
   return match;
-}
-
-/// Where one source looks once.
-struct Machine {
-  host::Host& host;
-  loop::EventLoop& loop;
-  program::Runner& runner;
-};
-
-/// What one source finds; a program takes until its timeout.
-discovery::Snapshot LookOnce(loop::EventLoop& loop, discovery::Source& source) {
-  std::optional<discovery::Snapshot> found;
-  source.Start([&found](discovery::Snapshot snapshot) { found = std::move(snapshot); });
-  while (!found)
-    loop.RunUntil([&found] { return found.has_value(); }, std::chrono::hours(1));
-  return *std::move(found);
 }
 
 /// Runs the sources of one resource once, without watching anything.
@@ -217,25 +204,25 @@ std::string Render(const std::vector<Value>& resources) {
   return out;
 }
 
-int Run(const DiscoverOptions& options) {
-  if (options.configs.empty()) {
-    PrintError("name a configuration with --config PATH");
-    return kExitUsage;
+int Suggest(const Machine& machine) {
+  const std::string text = SuggestConfig(machine);
+  if (text.empty()) {
+    PrintError("no device is there that has a rule to suggest");
+    return kExitFailed;
   }
+  Print(text);
+  return kExitOk;
+}
+
+int ShowFound(const Machine& machine, const DiscoverOptions& options) {
   auto loaded = config::LoadPaths(
       options.configs, {.allow_paths = options.allow_paths, .allow_exec = options.allow_exec});
   for (const std::string& error : loaded.errors)
     PrintError(error);
   if (!loaded.config) return kExitFailed;
-  auto machine = host::PosixHost::Open(options.root);
-  if (!machine) return Fail(machine.error());
-  const base::SystemClock clock;
-  auto loop = loop::EventLoop::Create(clock);
-  if (!loop) return Fail(loop.error());
-  program::Runner runner(**loop, options.allow_exec);
   std::vector<Value> resources;
   for (const config::ResourceConfig& resource : loaded.config->resources)
-    resources.push_back(Discover({**machine, **loop, runner}, options, resource));
+    resources.push_back(Discover(machine, options, resource));
   if (options.output == OutputFormat::kTable) {
     Print(Render(resources));
     return kExitOk;
@@ -246,11 +233,32 @@ int Run(const DiscoverOptions& options) {
   return kExitOk;
 }
 
+int Run(const DiscoverOptions& options) {
+  if (options.configs.empty() != options.suggest) {
+    PrintError(options.suggest ? "--suggest takes no --config; what it prints can be one"
+                               : "name a configuration with --config PATH, or say --suggest");
+    return kExitUsage;
+  }
+  if (options.suggest && options.output == OutputFormat::kJson) {
+    PrintError("--suggest prints YAML; leave out --output");
+    return kExitUsage;
+  }
+  auto host = host::PosixHost::Open(options.root);
+  if (!host) return Fail(host.error());
+  const base::SystemClock clock;
+  auto loop = loop::EventLoop::Create(clock);
+  if (!loop) return Fail(loop.error());
+  program::Runner runner(**loop, options.allow_exec);
+  const Machine machine{**host, **loop, runner};
+  return options.suggest ? Suggest(machine) : ShowFound(machine, options);
+}
+
 }  // namespace
 
 RunFn AddDiscoverCommand(CLI::App& app) {
   auto options = std::make_shared<DiscoverOptions>();
   AddConfigOption(app, options->configs);
+  app.add_flag("--suggest", options->suggest, "Print a configuration for the devices found");
   app.add_option("--root", options->root, "Look for /dev and /sys below this directory")
       ->type_name("DIR")
       ->capture_default_str();
@@ -262,9 +270,13 @@ RunFn AddDiscoverCommand(CLI::App& app) {
       "not\n"
       "offer what it leaves out. GROUP is what a container that is not root needs in\n"
       "supplementalGroups.\n\n"
+      "--suggest needs no configuration: it prints one for serial ports, USB sticks, cameras,\n"
+      "render nodes, PCI functions bound to vfio-pci, KVM, FUSE, the TPM and more of this\n"
+      "machine, each rule tried.\n\n"
       "Examples:\n"
       "  tenon discover --config /etc/tenon/config.yaml\n"
-      "  tenon discover --config config.yaml -o json");
+      "  tenon discover --config config.yaml -o json\n"
+      "  tenon discover --suggest > config.yaml");
   return [options] { return Run(*options); };
 }
 
