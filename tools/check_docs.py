@@ -3,8 +3,8 @@
 docs/config.schema.json says.
 
 In docs/architecture.md every `path/like/this.cc` in backticks counts, relative to src/ or to the
-root; in all documents every relative link target does; in docs/upstream-cases.md every
-`Suite.Test` in backticks must be a test.
+root; in all documents every relative link target does; in docs/asks.md, security.md and
+upstream-cases.md every `Suite.Test` in backticks must be a test.
 """
 import json
 import pathlib
@@ -48,11 +48,11 @@ def unlike_schema():
 def missing_tests():
     sources = [p for d in ("src", "apps", "tests") for p in (ROOT / d).rglob("*_test.cc")]
     tests = {test for p in sources for test in TESTS.findall(p.read_text())}
-    page = ROOT / "docs/upstream-cases.md"
-    for no, line in enumerate(page.read_text().splitlines(), 1):
-        for test in TEST.findall(line):
-            if test not in tests and test[1] not in ("py", "go", "cc", "h"):
-                yield f"{page.relative_to(ROOT)}:{no}: there is no test {'.'.join(test)}"
+    for page in (ROOT / "docs" / name for name in ("asks.md", "security.md", "upstream-cases.md")):
+        for no, line in enumerate(page.read_text().splitlines(), 1):
+            for test in TEST.findall(line):
+                if test not in tests and test[1] not in ("py", "go", "cc", "h", "sock"):
+                    yield f"{page.relative_to(ROOT)}:{no}: there is no test {'.'.join(test)}"
 
 
 def main():

@@ -31,9 +31,7 @@ struct CdiTest : SpineTest {
     WriteConfig(resources);
     tenond.reset();
     kubelet.Start();
-    std::vector<std::string> arguments = Arguments();
-    arguments.insert(arguments.end(), {"--cdi-dir", tree.Real("/cdi")});
-    tenond = std::make_unique<TenondProcess>(*loop, arguments, tree.Real("/run/tenond.sock"));
+    tenond = Tenond();
   }
   std::string IdOf(const std::string& resource) const {
     const FakeKubelet::Plugin* plugin = kubelet.Find(resource);

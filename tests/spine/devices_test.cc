@@ -6,9 +6,11 @@
 #include <optional>
 #include <sstream>
 
+#include "cdi/spec_files.h"
 #include "checkpoint/checkpoint.h"
 #include "discovery/sysfs_tree.h"
 #include "spine/spine_fixture.h"
+#include "value/value.h"
 #include "wire/messages.h"
 
 namespace tenon::spine {
@@ -151,6 +153,35 @@ TEST_F(DevicesTest, ALinkThatWasMovedToWhatAnotherPodHasIsNotGivenAway) {
   auto given = TryAllocate("example.com/serial", {id + "b"});
   ASSERT_FALSE(given);
   EXPECT_THAT(given.error().message(), HasSubstr("held by a pod as " + id + "a"));
+}
+
+// What hardware says of itself is an attacker's text: it may neither break a format nor be taken
+// for something else, wherever it is shown.
+TEST_F(DevicesTest, AHostileSerialNumberIsHarmlessWhereverItIsShown) {
+  Plug("1-1", 7, "A\"},{\n\x01\xFF$(id);%n,../B");
+  Start("  - {name: stick, cdi: true, devices: [{usb: {vendor: \"0403\"}}]}\n");
+  ASSERT_TRUE(RunUntil([&] { return Listed("example.com/stick").size() == 1; })) << tenond->log();
+  const std::string id = Listed("example.com/stick")[0];
+
+  ContainerAllocation given = Allocate("example.com/stick", {id});
+
+  const auto is_plain = [](std::string_view text) {
+    return text.find_first_not_of(
+               "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+               "0123456789._:-") == std::string_view::npos;
+  };
+  EXPECT_TRUE(is_plain(id)) << id;
+  EXPECT_EQ(id, given.env["TENON_EXAMPLE_COM_STICK_IDS"]);
+  EXPECT_EQ("001:007", given.env["USB_RESOURCE_EXAMPLE_COM_STICK"]);
+  EXPECT_THAT(given.cdi_devices, ::testing::ElementsAre("example.com/stick=" + id));
+  EXPECT_TRUE(cdi::SpecFiles(tree.Real("/cdi")).Read("example.com/stick"));
+  auto status = ParseJson(Status(), "status");
+  ASSERT_TRUE(status) << status.error().message();
+  for (const std::string& text : {tenond->Get("/metrics").body, tenond->log()})
+    EXPECT_EQ(std::string::npos, text.find_first_of("\x01\xFF")) << text;
+  std::istringstream log(tenond->log());
+  for (std::string line; std::getline(log, line);)
+    EXPECT_THAT(line, ::testing::StartsWith("20"));
 }
 
 TEST_F(DevicesTest, ASharedDeviceIsManyAndAReloadChangesHowMany) {

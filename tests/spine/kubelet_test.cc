@@ -48,7 +48,7 @@ TEST_F(KubeletTest, GetsAHundredThousandDevicesInOneList) {
 }
 
 TEST_F(KubeletTest, RestartsManyTimesAndThenStillSeesANewDevice) {
-  const int restarts = std::getenv("TENON_LONG") != nullptr ? 1000 : 10;
+  const int restarts = std::getenv("TENON_LONG") != nullptr ? 1000 : 20;
   WriteConfig("  - name: counter\n    devices: [{virtual: {count: 2}}]\n" + PathRule("node"));
   StartAll();
   ASSERT_TRUE(WaitFor("example.com/node", 0));

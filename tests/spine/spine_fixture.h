@@ -39,7 +39,8 @@ struct SpineTest : ::testing::Test {
   std::vector<std::string> Arguments() const { return ArgumentsFor(tree.Real("/plugins")); }
   std::vector<std::string> ArgumentsFor(const std::string& plugin_dir) const {
     return {"--config",     tree.Real("/config.yaml"), "--plugin-dir",    plugin_dir,
-            "--allow-path", tree.Real("/dev"),         "--pod-resources", tree.Real("/pods.sock")};
+            "--allow-path", tree.Real("/dev"),         "--pod-resources", tree.Real("/pods.sock"),
+            "--cdi-dir",    tree.Real("/cdi")};
   }
   std::unique_ptr<TenondProcess> Tenond(const std::string& control = "/run/tenond.sock") {
     return std::make_unique<TenondProcess>(*loop, Arguments(), tree.Real(control));
