@@ -14,6 +14,8 @@ const std::vector<Command>& Commands() {
       {"pod", "Run pods on a 'tenon kubelet'", AddPodCommand},
       {"plugin", "Run a device plugin that knows only /var/lib/kubelet", AddPluginCommand},
       {"run", "Run one program in a container that is given devices", AddRunCommand},
+      {"resource", "Advertise extended resources of kube nodes without a plugin",
+       AddResourceCommand},
       {"checkpoint", "Verify and explain the checkpoint of any kubelet", AddCheckpointCommand},
       {"version", "Print the version", AddVersionCommand},
   };

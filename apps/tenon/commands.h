@@ -41,6 +41,7 @@ RunFn AddManifestsCommand(CLI::App& app);
 RunFn AddNodeCommand(CLI::App& app);
 RunFn AddPluginCommand(CLI::App& app);
 RunFn AddPodCommand(CLI::App& app);
+RunFn AddResourceCommand(CLI::App& app);
 RunFn AddRunCommand(CLI::App& app);
 RunFn AddStatusCommand(CLI::App& app);
 RunFn AddVersionCommand(CLI::App& app);

@@ -6,6 +6,7 @@
 #include <csignal>
 
 #include "base/strings.h"
+#include "process/environment.h"
 #include "tenon/json_view.h"
 #include "tenon/terminal.h"
 
@@ -15,18 +16,6 @@ namespace {
 constexpr base::Duration kPatience = std::chrono::seconds(30);
 constexpr base::Duration kPause = std::chrono::milliseconds(100);
 constexpr base::Duration kGrace = std::chrono::seconds(5);
-
-/// A plugin is started as from a shell, with all that was exported for it.
-std::map<std::string, std::string> OurEnvironment() {
-  std::map<std::string, std::string> out;
-  for (char** variable = environ; *variable != nullptr; ++variable) {
-    const std::string_view text = *variable;
-    const size_t equals = text.find('=');
-    if (equals != std::string_view::npos)
-      out.emplace(text.substr(0, equals), text.substr(equals + 1));
-  }
-  return out;
-}
 
 }  // namespace
 
@@ -44,7 +33,7 @@ Result<void> RunPlugins::Start(const std::string& command, const std::string& ku
   if (argv.size() == own) return Error(Code::kInvalidArgument, "--plugin: no command");
   auto plugin = std::make_unique<Plugin>();
   plugin->command = argv[own];
-  process::ChildOptions options{.argv = std::move(argv), .env = OurEnvironment()};
+  process::ChildOptions options{.argv = std::move(argv), .env = process::OurEnvironment()};
   options.deadline = std::nullopt;
   options.on_output = [](int, std::string_view bytes) {
     // Its log is for people who look for what is wrong; if nobody reads it, it is lost.

@@ -28,6 +28,11 @@ TEST_F(CliTest, EveryCommandExplainsItself) {
                                              {"pod", "admit"},
                                              {"pod", "fit"},
                                              {"plugin"},
+                                             {"resource"},
+                                             {"resource", "add"},
+                                             {"resource", "set"},
+                                             {"resource", "remove"},
+                                             {"resource", "list"},
                                              {"run"},
                                              {"version"}}) {
     std::vector<std::string> args = command;
