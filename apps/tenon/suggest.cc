@@ -87,6 +87,15 @@ std::string Plural(size_t count, const std::string& what) {
   return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
 }
 
+std::string ResourceText(const Candidate& candidate) {
+  std::string text = "  - name: " + candidate.name + "\n";
+  if (candidate.share > 1) text += "    share: " + std::to_string(candidate.share) + "\n";
+  text += "    devices:\n";
+  for (const std::string& rule : candidate.rules)
+    text.append("      - ").append(rule).append("\n");
+  return text;
+}
+
 /// Looks what there might be, tries it, and writes down what is.
 class Suggester final {
  public:
@@ -218,11 +227,7 @@ void Suggester::AddVfioGroups() {
 }
 
 void Suggester::Try(const Candidate& candidate) {
-  std::string resource = "  - name: " + candidate.name + "\n";
-  if (candidate.share > 1) resource += "    share: " + std::to_string(candidate.share) + "\n";
-  resource += "    devices:\n";
-  for (const std::string& rule : candidate.rules)
-    resource += "      - " + rule + "\n";
+  const std::string resource = ResourceText(candidate);
   std::string found;
   size_t count = 0;
   std::string sick;

@@ -20,13 +20,24 @@ void HealthRounds::SetDevices(std::vector<std::string> ids) {
   if (is_new) round_ = ports_.loop.timers().After(base::Duration::zero(), [this] { BeginRound(); });
 }
 
+void HealthRounds::Stop(const std::string& id) {
+  if (running_.erase(id) > 0) StartSome();
+}
+
 const HealthRounds::Sick* HealthRounds::Find(const std::string& id) const {
   auto sick = sick_.find(id);
   return sick == sick_.end() ? nullptr : &sick->second;
 }
 
 void HealthRounds::BeginRound() {
-  round_ = ports_.loop.timers().After(rule_.period, [this] { BeginRound(); });
+  round_ = ports_.loop.timers().After(period_, [this] { BeginRound(); });
+  if (ports_.before_round)
+    ports_.before_round([this] { AskAboutAll(); });
+  else
+    AskAboutAll();
+}
+
+void HealthRounds::AskAboutAll() {
   waiting_.assign(ids_.begin(), ids_.end());
   StartSome();
 }
@@ -36,16 +47,15 @@ void HealthRounds::StartSome() {
     const std::string id = std::move(waiting_.front());
     waiting_.pop_front();
     if (running_.contains(id)) continue;  // Still that of the last round.
-    auto started = ports_.runner.Start(
-        rule_.program, ports_.variables(id), [this, id](const Result<std::string>& output) {
-          running_.erase(id);
-          OnDone(id, output ? std::nullopt : std::optional(output.error().message()));
-          StartSome();
-        });
-    if (started)
-      running_[id] = *std::move(started);
-    else
+    auto started = ports_.start(id, [this, id](const Result<std::string>& output) {
+      running_.erase(id);
+      OnDone(id, output ? std::nullopt : std::optional(output.error().message()));
+      StartSome();
+    });
+    if (!started)
       OnDone(id, started.error().message());
+    else if (*started)
+      running_[id] = *std::move(started);
   }
 }
 

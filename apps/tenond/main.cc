@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "config/config.h"
 #include "tenond/daemon.h"
+#include "tenond/open_check.h"
 #include "tenond/options.h"
 #include "tenond/probe.h"
 
@@ -37,6 +38,7 @@ int Run(const Options& options, const base::Clock& clock) {
 int Main(std::span<const char* const> arguments) {
   // A peer that went away is an error of the write, not the end of the process.
   std::signal(SIGPIPE, SIG_IGN);
+  if (IsOpenCheck(arguments)) return OpenDevices(arguments);
   auto options = ParseOptions(arguments);
   if (!options) {
     std::fprintf(stderr, "tenond: %s\n", options.error().message().c_str());

@@ -153,17 +153,21 @@ void ResourceSet::SetUpkeep(const config::ResourceConfig& resource) {
     return rule ? std::optional(ToProgram(*rule)) : std::nullopt;
   };
   UpkeepRules rules{convert(programs.on_allocate), convert(programs.on_release),
-                    convert(programs.pre_start), std::nullopt};
+                    convert(programs.pre_start), std::nullopt, std::nullopt};
   if (programs.health)
     rules.health = HealthRule{ToProgram(programs.health->program),
                               std::chrono::seconds(programs.health->every_s)};
+  if (resource.open_check)
+    rules.open_check =
+        OpenCheckRule{resource.open_check->subsystems,
+                      std::chrono::seconds(resource.open_check->every_s), resource.share > 1};
   auto present = upkeeps_.find(name);
   if (present != upkeeps_.end() && present->second->rules() == rules) return;
   upkeeps_.erase(name);
   if (rules == UpkeepRules{}) return;
   upkeeps_[name] = std::make_unique<Upkeep>(
       context_,
-      Upkeep::Ports{runner_, name, surroundings_.pod_resources,
+      Upkeep::Ports{surroundings_.host, runner_, name, surroundings_.pod_resources,
                     [this, name](const std::string& id) { return inventory_.Find(name, id); },
                     [this, name] { Publish(name, inventory_.devices(name)); },
                     [this, name](const std::string& id, const std::string& text) {

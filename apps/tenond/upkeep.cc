@@ -1,6 +1,9 @@
 #include "tenond/upkeep.h"
 
+#include <sys/wait.h>
+
 #include <algorithm>
+#include <csignal>
 #include <utility>
 
 #include "base/strings.h"
@@ -11,6 +14,26 @@ namespace {
 
 constexpr base::Duration kAskDeadline = std::chrono::seconds(2);
 constexpr base::Duration kRetryCleaning = std::chrono::seconds(30);
+
+constexpr base::Duration kOpenDeadline = std::chrono::seconds(5);
+/// Within this the kubelet has put a device that was allocated on its list.
+constexpr base::Duration kListedAfter = std::chrono::minutes(2);
+
+/// Whether a child of ours with this number is there that has not ended: one that not even
+/// SIGKILL ends, as it waits in a driver.
+bool IsOurChild(pid_t pid) {
+  siginfo_t none{};
+  return ::waitid(P_PID, static_cast<id_t>(pid), &none, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+         none.si_pid == 0;
+}
+
+Result<std::string> OpenOutcome(const process::ChildExit& exit) {
+  if (exit.ok()) return std::string();
+  if (exit.timed_out)
+    return Error(Code::kDeadlineExceeded, "open check: its driver does not answer within 5 s");
+  const std::string line = base::EscapeForLine(exit.errors.substr(0, exit.errors.find('\n')));
+  return Error(Code::kFailedPrecondition, "open check: " + (line.empty() ? exit.Describe() : line));
+}
 
 /// Gathers so many outcomes for one answer, in which the first error counts.
 Upkeep::DoneFn Gather(size_t count, const Upkeep::DoneFn& done) {
@@ -43,15 +66,81 @@ std::map<std::string, std::string> DeviceVariables(const std::string& event,
 
 Upkeep::Upkeep(const plugin_service::ServiceContext& context, Ports ports, UpkeepRules rules)
     : context_(context), ports_(std::move(ports)), rules_(std::move(rules)) {
-  if (!rules_.health) return;
-  health_ = std::make_unique<HealthRounds>(
+  if (rules_.health) health_ = MakeHealth();
+  if (rules_.open_check) open_check_ = MakeOpenCheck();
+}
+
+std::unique_ptr<HealthRounds> Upkeep::MakeHealth() {
+  return std::make_unique<HealthRounds>(
       HealthRounds::Ports{
-          context_.loop, context_.clock, ports_.runner,
-          [this](const std::string& id) {
-            return DeviceVariables("health", ports_.resource, id, ports_.find(id));
+          context_.loop, context_.clock, nullptr,
+          [this](const std::string& id, HealthRounds::DoneFn done) {
+            return ports_.runner.Start(
+                rules_.health->program,
+                DeviceVariables("health", ports_.resource, id, ports_.find(id)), std::move(done));
           },
           [this](const std::string& id, const std::string& text) { OnHealth(id, text); }},
-      *rules_.health);
+      rules_.health->period);
+}
+
+std::unique_ptr<HealthRounds> Upkeep::MakeOpenCheck() {
+  return std::make_unique<HealthRounds>(
+      HealthRounds::Ports{
+          context_.loop, context_.clock,
+          [this](std::function<void()> go) { AskWhatIsHeld(std::move(go)); },
+          [this](const std::string& id, HealthRounds::DoneFn done) {
+            return StartOpenCheck(id, std::move(done));
+          },
+          [this](const std::string& id, const std::string& text) { OnHealth(id, text); }},
+      rules_.open_check->period);
+}
+
+void Upkeep::AskWhatIsHeld(std::function<void()> go) {
+  if (rules_.open_check->shared) return go();
+  held_question_ = plugin_service::ListPodResources(
+      context_.loop, ports_.pod_resources, kAskDeadline,
+      [this, go = std::move(go)](const Result<std::vector<PodResources>>& pods) {
+        // The call owns this function.
+        const auto keep = std::move(held_question_);
+        if (!pods) return;
+        held_ = HeldIds(*pods);
+        go();
+      });
+}
+
+bool Upkeep::MayOpen(const std::string& id) {
+  if (rules_.open_check->shared) return true;
+  if (held_.contains(id)) return false;
+  auto entry = entries_.find(id);
+  if (entry != entries_.end() && !entry->second.jobs.empty()) return false;
+  // The kubelet lists a device only some time after it was given away.
+  auto allocated = allocated_.find(id);
+  return allocated == allocated_.end() || context_.clock.Now() - allocated->second > kListedAfter;
+}
+
+Result<std::unique_ptr<process::Child>> Upkeep::StartOpenCheck(const std::string& id,
+                                                               HealthRounds::DoneFn done) {
+  std::unique_ptr<process::Child> none;
+  const discovery::FoundDevice* found = ports_.find(id);
+  if (found == nullptr || !MayOpen(id)) return none;
+  if (auto stuck = stuck_.find(id); stuck != stuck_.end()) {
+    if (IsOurChild(stuck->second)) return none;
+    stuck_.erase(stuck);
+  }
+  std::vector<std::string> command = OpenCheckCommand(ports_.host, *found, *rules_.open_check);
+  if (command.empty()) return none;
+  const auto pid = std::make_shared<pid_t>(0);
+  auto child = process::Child::Start(
+      context_.loop,
+      {.argv = std::move(command), .deadline = kOpenDeadline, .dies_with_parent = true},
+      [this, id, pid, done = std::move(done)](const process::ChildExit& exit) {
+        if (exit.timed_out) stuck_[id] = *pid;
+        // The call may destroy this.
+        const HealthRounds::DoneFn call = done;
+        call(OpenOutcome(exit));
+      });
+  if (child) *pid = (*child)->pid();
+  return child;
 }
 
 DeviceSetPtr Upkeep::Apply(const DeviceSetPtr& devices) {
@@ -67,14 +156,20 @@ DeviceSetPtr Upkeep::Apply(const DeviceSetPtr& devices) {
       device.health = Health::kUnhealthy;
       device.reason = state == State::kCleaning ? "being cleaned" : entry->second.reason;
       device.since = entry->second.since;
-    } else if (const auto* sick = health_ ? health_->Find(device.id.value) : nullptr) {
+    } else if (const auto* sick = FindSick(device.id.value)) {
       device.health = Health::kUnhealthy;
       device.reason = sick->reason;
       device.since = sick->since;
     }
   }
-  if (health_) health_->SetDevices(std::move(healthy));
+  if (health_) health_->SetDevices(healthy);
+  if (open_check_) open_check_->SetDevices(std::move(healthy));
   return offered;
+}
+
+const HealthRounds::Sick* Upkeep::FindSick(const std::string& id) const {
+  const HealthRounds::Sick* sick = health_ ? health_->Find(id) : nullptr;
+  return sick == nullptr && open_check_ ? open_check_->Find(id) : sick;
 }
 
 bool Upkeep::WaitsForRelease() const {
@@ -98,6 +193,9 @@ void Upkeep::OnHoldings(const std::set<std::string>& held) {
 
 void Upkeep::OnAllocated(const std::string& id) {
   if (rules_.on_release) SetState(id, State::kHeld);
+  if (!open_check_ || rules_.open_check->shared) return;
+  allocated_[id] = context_.clock.Now();
+  open_check_->Stop(id);
 }
 
 void Upkeep::CleanReleased(const std::string& id) {

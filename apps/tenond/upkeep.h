@@ -1,5 +1,7 @@
 #pragma once
 
+#include <sys/types.h>
+
 #include <deque>
 #include <functional>
 #include <map>
@@ -16,8 +18,15 @@
 #include "plugin_service/service_context.h"
 #include "program/runner.h"
 #include "tenond/health_rounds.h"
+#include "tenond/open_check.h"
 
 namespace tenon::tenond {
+
+struct HealthRule {
+  program::Program program;
+  base::Duration period = std::chrono::seconds(60);
+  bool operator==(const HealthRule&) const = default;
+};
 
 /// What is run for each device of a resource, and when.
 struct UpkeepRules {
@@ -25,6 +34,7 @@ struct UpkeepRules {
   std::optional<program::Program> on_release;
   std::optional<program::Program> pre_start;
   std::optional<HealthRule> health;
+  std::optional<OpenCheckRule> open_check;
   bool operator==(const UpkeepRules&) const = default;
 };
 
@@ -39,6 +49,7 @@ class Upkeep final {
  public:
   using DoneFn = std::function<void(Result<void>)>;
   struct Ports {
+    host::Host& host;
     program::Runner& runner;
     std::string resource;
     std::string pod_resources;  ///< The kubelet's socket.
@@ -108,6 +119,14 @@ class Upkeep final {
   std::set<std::string> HeldIds(const std::vector<PodResources>& pods) const;
   void SetState(const std::string& id, State state, std::string reason = {});
   void OnHealth(const std::string& id, const std::string& text);
+  std::unique_ptr<HealthRounds> MakeHealth();
+  std::unique_ptr<HealthRounds> MakeOpenCheck();
+  /// Calls `go` when it is known which devices are held.
+  void AskWhatIsHeld(std::function<void()> go);
+  Result<std::unique_ptr<process::Child>> StartOpenCheck(const std::string& id,
+                                                         HealthRounds::DoneFn done);
+  bool MayOpen(const std::string& id);
+  const HealthRounds::Sick* FindSick(const std::string& id) const;
 
   const plugin_service::ServiceContext context_;
   const Ports ports_;
@@ -116,7 +135,12 @@ class Upkeep final {
   std::map<uint64_t, std::unique_ptr<plugin_service::PodResourcesCall>> questions_;
   uint64_t next_question_ = 1;
   uint64_t changes_ = 0;
-  std::unique_ptr<HealthRounds> health_;  ///< Null without a rule.
+  std::unique_ptr<plugin_service::PodResourcesCall> held_question_;
+  std::set<std::string> held_;  ///< As the open check was told before its round.
+  std::map<std::string, base::MonotonicTime> allocated_;  ///< The last time; for the open check.
+  std::map<std::string, pid_t> stuck_;        ///< Open checks that were killed; they may live on.
+  std::unique_ptr<HealthRounds> health_;      ///< Null without a rule.
+  std::unique_ptr<HealthRounds> open_check_;  ///< Null without a rule.
 };
 
 /// The variables that a program gets about a device.

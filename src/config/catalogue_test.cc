@@ -152,7 +152,19 @@ INSTANTIATE_TEST_SUITE_P(
         Fault{"UnknownKeyOfAResource",
               Named("r\n  shares: 10"),
               {"f:4:3: unknown key \"shares\"; did you mean \"share\"? known here: name, devices, "
-               "share, prefer, onAllocate, onRelease, preStart, health, cdi"}},
+               "share, prefer, onAllocate, onRelease, preStart, health, openCheck, cdi"}},
+        Fault{"OpenCheckOfAWatchdog",
+              Named("r\n  openCheck: {subsystems: [tty, watchdog]}"),
+              {"f:4:27: subsystem \"watchdog\" is not opened, as opening may do things there; "
+               "write some of drm, hidraw, i2c-dev, infiniband_verbs, input, tty, usb, "
+               "video4linux"}},
+        Fault{"OpenCheckOfNothing",
+              Named("r\n  openCheck: {every: 5}"),
+              {"f:4:14: \"subsystems\" is missing; add \"subsystems: [video4linux]\""}},
+        Fault{"OpenCheckThatIsAFlag",
+              Named("r\n  openCheck: true"),
+              {"f:4:14: a mapping is expected, this is true or false; write for example "
+               "\"subsystems: [video4linux]\""}},
         Fault{"PreferenceOfAnotherKind",
               Named("r\n  prefer: random"),
               {"f:4:11: prefer \"random\"; write spread, packed or numa"}},

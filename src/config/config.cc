@@ -1,6 +1,7 @@
 #include "config/config.h"
 
 #include <algorithm>
+#include <array>
 #include <iterator>
 #include <set>
 #include <utility>
@@ -22,6 +23,10 @@ constexpr int64_t kMostHookTimeout = 600;
 /// A kubelet waits 30 s. Source: pluginapi.KubeletPreStartContainerRPCTimeoutInSecs.
 constexpr int64_t kMostPreStartTimeout = 25;
 constexpr int64_t kHealthEvery = 60;
+constexpr int64_t kMostOpenEvery = 86'400;
+/// Where opening a device node for reading does nothing, but with "tty", which docs/config.md says.
+constexpr std::array<std::string_view, 8> kOpened = {
+    "drm", "hidraw", "i2c-dev", "infiniband_verbs", "input", "tty", "usb", "video4linux"};
 
 /// What CDI asks of a vendor and of a class beyond what a resource name is.
 /// Source: container-device-interface pkg/parser, validateVendorOrClassName.
@@ -48,6 +53,7 @@ class DocumentReader final {
   std::optional<ResourceName> ReadName(const StrictMapping& resource);
   std::optional<policy::Preference> ReadPreference(const StrictMapping& resource);
   ResourcePrograms ReadPrograms(const StrictMapping& resource, int64_t share);
+  std::optional<OpenCheck> ReadOpenCheck(const StrictMapping& resource);
   Cdi ReadCdi(const StrictMapping& resource, const std::optional<ResourceName>& name);
   void CheckVirtualCount(const ResourceConfig& resource);
 
@@ -102,7 +108,7 @@ void DocumentReader::ReadDomain(const StrictMapping& top) {
 void DocumentReader::ReadResource(const Value& value) {
   StrictMapping resource(value,
                          {"name", "devices", "share", "prefer", "onAllocate", "onRelease",
-                          "preStart", "health", "cdi"},
+                          "preStart", "health", "openCheck", "cdi"},
                          "\"name: serial\"", faults_);
   if (!resource.ok()) return;
   auto name = ReadName(resource);
@@ -118,9 +124,10 @@ void DocumentReader::ReadResource(const Value& value) {
   const auto prefer = ReadPreference(resource);
   ResourcePrograms programs = ReadPrograms(resource, share);
   const Cdi cdi = ReadCdi(resource, name);
+  auto open_check = ReadOpenCheck(resource);
   if (!name) return;
   resources_.push_back({*std::move(name), faults_.file(), value.mark(), std::move(devices), share,
-                        prefer, std::move(programs), cdi});
+                        prefer, std::move(programs), cdi, std::move(open_check)});
   CheckVirtualCount(resources_.back());
 }
 
@@ -169,6 +176,24 @@ ResourcePrograms DocumentReader::ReadPrograms(const StrictMapping& resource, int
                       " does not go with \"share\", as a shared device has no first and "
                       "no last user; leave one of them out");
   return programs;
+}
+
+std::optional<OpenCheck> DocumentReader::ReadOpenCheck(const StrictMapping& resource) {
+  const Value* value = resource.Find("openCheck");
+  if (value == nullptr) return std::nullopt;
+  StrictMapping check(*value, {"subsystems", "every"}, "\"subsystems: [video4linux]\"", faults_);
+  if (!check.ok()) return std::nullopt;
+  if (check.Find("subsystems") == nullptr && !check.has_unknown_key())
+    faults_.Add(check.mark(), "\"subsystems\" is missing; add \"subsystems: [video4linux]\"");
+  OpenCheck open{.subsystems = check.Texts("subsystems")};
+  for (const std::string& subsystem : open.subsystems)
+    if (std::ranges::find(kOpened, subsystem) == kOpened.end())
+      faults_.Add(check.Find("subsystems")->mark(),
+                  "subsystem " + Quoted(subsystem) +
+                      " is not opened, as opening may do things there; write some of " +
+                      base::Join({kOpened.begin(), kOpened.end()}, ", "));
+  open.every_s = check.Number("every", 1, kMostOpenEvery).value_or(open.every_s);
+  return open;
 }
 
 Cdi DocumentReader::ReadCdi(const StrictMapping& resource,

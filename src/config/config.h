@@ -142,6 +142,13 @@ struct DeviceRule {
   Mark mark;
 };
 
+/// Device nodes that are opened now and then to see whether their drivers are well.
+struct OpenCheck {
+  std::vector<std::string> subsystems;  ///< Of the kernel; never empty.
+  int64_t every_s = 60;
+  bool operator==(const OpenCheck&) const = default;
+};
+
 /// Whether containers get the devices of a resource by CDI, too.
 enum class Cdi {
   kNo,
@@ -159,6 +166,7 @@ struct ResourceConfig {
   std::optional<policy::Preference> prefer;
   ResourcePrograms programs;
   Cdi cdi = Cdi::kNo;
+  std::optional<OpenCheck> open_check;
 };
 
 struct Config {

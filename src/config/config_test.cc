@@ -261,6 +261,18 @@ TEST(Config, SelectorsFindBlockDevicesOnlyWhereTheCommandLineLetsThem) {
                           "tenond with --allow-path /dev/block"));
 }
 
+TEST(Config, AnOpenCheckNamesSubsystems) {
+  const Config config = Accept(
+      "domain: d.com\nresources:\n"
+      "  - {name: a, devices: [{path: /dev/a}], openCheck: {subsystems: [tty, usb], every: 5}}\n"
+      "  - {name: b, devices: [{path: /dev/b}], openCheck: {subsystems: drm}}\n"
+      "  - {name: c, devices: [{path: /dev/c}]}\n");
+  ASSERT_EQ(3U, config.resources.size());
+  EXPECT_EQ((OpenCheck{{"tty", "usb"}, 5}), config.resources[0].open_check);
+  EXPECT_EQ((OpenCheck{{"drm"}, 60}), config.resources[1].open_check);
+  EXPECT_FALSE(config.resources[2].open_check);
+}
+
 class ConfigFileTest : public ::testing::Test {
  protected:
   ConfigFileTest() {

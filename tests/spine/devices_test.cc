@@ -1,11 +1,14 @@
 // Devices of a machine in a directory, found, offered and handed out by a real tenond.
 
+#include <fcntl.h>
+
 #include <cstdlib>
 #include <fstream>
 #include <map>
 #include <optional>
 #include <sstream>
 
+#include "base/unique_fd.h"
 #include "cdi/spec_files.h"
 #include "checkpoint/checkpoint.h"
 #include "discovery/sysfs_tree.h"
@@ -193,6 +196,56 @@ TEST_F(DevicesTest, ASharedDeviceIsManyAndAReloadChangesHowMany) {
 
   EXPECT_TRUE(WaitForList("example.com/shared", {"null::0", "null::1", "null::2"}))
       << tenond->log();
+}
+
+/// Device nodes that the kernel says are ttys; only the first can be opened.
+TEST_F(DevicesTest, ADeviceThatCannotBeOpenedIsUnhealthyUnlessAContainerHasIt) {
+  const base::UniqueFd null(::open(sysfs.tree.Real("/dev/null").c_str(), O_RDONLY | O_CLOEXEC));
+  if (!null.valid()) GTEST_SKIP() << "device nodes here cannot be opened";
+  sysfs.tree.Directory("/sys/class/tty");
+  for (const char* number : {"1:3", "240:77", "240:78"})
+    sysfs.tree.Link("/sys/dev/char/" + std::string(number) + "/subsystem", "/sys/class/tty");
+  ASSERT_TRUE(sysfs.tree.CharacterDevice("/dev/ttyX0", 1, 3));
+  ASSERT_TRUE(sysfs.tree.CharacterDevice("/dev/ttyX1", 240, 77));
+  ASSERT_TRUE(sysfs.tree.CharacterDevice("/dev/ttyX2", 240, 78));
+  // In no list, so it is not opened.
+  ASSERT_TRUE(sysfs.tree.CharacterDevice("/dev/ttyX3", 240, 79));
+  const auto hold = [this](const std::string& id) {
+    kubelet.ServePodResources(tree.Real("/pods.sock"),
+                              {{"till", "shop", {{"main", {{"example.com/x", {id}, {}}}}}}});
+  };
+  hold("ttyX1");
+
+  Start(
+      "  - name: x\n    devices: [{path: /dev/ttyX*}]\n"
+      "    openCheck: {subsystems: [tty], every: 1}\n");
+
+  ASSERT_TRUE(WaitForList("example.com/x", {"ttyX0", "ttyX1", "ttyX2 Unhealthy", "ttyX3"}))
+      << tenond->log() << Status();
+  EXPECT_THAT(Status(),
+              HasSubstr("\"reason\":\"open check: open " + sysfs.tree.Real("/dev/ttyX2") + ": "));
+
+  // Another pod, and another device node that can be opened again.
+  hold("ttyX0");
+  sysfs.tree.Link("/sys/dev/char/1:5/subsystem", "/sys/class/tty");
+  ASSERT_TRUE(sysfs.tree.CharacterDevice("/dev/new", 1, 5));
+  sysfs.tree.Move("/dev/new", "/dev/ttyX2");
+  EXPECT_TRUE(WaitForList("example.com/x", {"ttyX0", "ttyX1 Unhealthy", "ttyX2", "ttyX3"}))
+      << tenond->log();
+}
+
+TEST_F(DevicesTest, WhereHoldersAreNotKnownNothingIsOpened) {
+  sysfs.tree.Directory("/sys/class/tty");
+  sysfs.tree.Link("/sys/dev/char/240:77/subsystem", "/sys/class/tty");
+  ASSERT_TRUE(sysfs.tree.CharacterDevice("/dev/ttyX1", 240, 77));
+  Start(
+      "  - name: x\n    devices: [{path: /dev/ttyX1}]\n"
+      "    openCheck: {subsystems: [tty], every: 1}\n");
+  ASSERT_TRUE(WaitForList("example.com/x", {"ttyX1"})) << tenond->log();
+
+  kubelet.ServePodResources(tree.Real("/pods.sock"), {});
+
+  EXPECT_TRUE(WaitForList("example.com/x", {"ttyX1 Unhealthy"})) << tenond->log();
 }
 
 /// The layout of a real machine: a hub behind a hub with twins that have no serial numbers, one of
