@@ -64,7 +64,7 @@ class ApiClient::Attempts final : public ApiCall {
   }
 
   void OnAnswer(Result<HttpAnswer> answer) {
-    if (!answer) return End({.status = 0, .object = std::move(answer).error()});
+    if (!answer) return End({.status = 0, .object = WithOrigin(answer.error())});
     if (answer->status / 100 == 2) {
       return End({.status = answer->status,
                   .object = request_.on_line ? Result<Value>(Value()) : ReadObject(*answer)});
@@ -76,6 +76,12 @@ class ApiClient::Attempts final : public ApiCall {
       return Again(*wait);
     }
     End({.status = answer->status, .object = RefusalError(*answer, client_.access_.origin)});
+  }
+
+  /// Why nobody answered, or one of the two does not trust the other, is found there.
+  Error WithOrigin(const Error& error) const {
+    return {error.code(),
+            error.message() + "; address and certificates are those of " + client_.access_.origin};
   }
 
   static std::optional<base::Duration> WaitOf(const HttpAnswer& answer) {

@@ -108,6 +108,19 @@ TEST_F(ApiClientTest, WhatIsNoApiServerIsToldApart) {
   EXPECT_THAT(silent.object.error().message(), HasSubstr("no reason given; try again later"));
 }
 
+TEST_F(ApiClientTest, AServerThatIsNotThereIsToldWithWhereItsAddressIsFrom) {
+  Use({.server = "http://127.0.0.1:1", .origin = "the test"});
+
+  ApiAnswer answer = Ask();
+
+  EXPECT_EQ(0, answer.status);
+  EXPECT_EQ(Code::kUnavailable, answer.object.error().code());
+  EXPECT_THAT(answer.object.error().message(),
+              HasSubstr("get node lab: http://127.0.0.1:1: Failed to connect"));
+  EXPECT_THAT(answer.object.error().message(),
+              HasSubstr("; address and certificates are those of the test"));
+}
+
 TEST_F(ApiClientTest, WaitsAsLongAsABusyServerAsks) {
   UseServer();
   answers = {{.status = 429, .headers = {"Retry-After: 0"}},
@@ -146,7 +159,6 @@ TEST_F(ApiClientTest, GivesAWatchLineByLine) {
     lines.emplace_back(line);
     if (lines.size() == 2) server.EndStreams();
   }};
-  auto timer = loop->timers().After(std::chrono::milliseconds(1), [] {});
   std::optional<ApiAnswer> got;
   auto call = client->Send(request, [&got](ApiAnswer answer) { got = std::move(answer); });
   ASSERT_TRUE(loop->RunUntil([&] { return lines.size() == 1; }, std::chrono::seconds(20)));
