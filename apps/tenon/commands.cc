@@ -9,6 +9,7 @@ const std::vector<Command>& Commands() {
       {"import", "Turn another plugin's configuration into one of tenond", AddImportCommand},
       {"manifests", "Print what installs tenond on a cluster", AddManifestsCommand},
       {"status", "Show what tenond offers, how it stands and who holds it", AddStatusCommand},
+      {"doctor", "Find out why devices of a node do not reach pods", AddDoctorCommand},
       {"kubelet", "Run a device manager that behaves as the kubelet's does", AddKubeletCommand},
       {"node", "Show capacity and allocatable of a 'tenon kubelet'", AddNodeCommand},
       {"pod", "Run pods on a 'tenon kubelet'", AddPodCommand},

@@ -35,6 +35,7 @@ const std::vector<Command>& Commands();
 RunFn AddCheckCommand(CLI::App& app);
 RunFn AddCheckpointCommand(CLI::App& app);
 RunFn AddDiscoverCommand(CLI::App& app);
+RunFn AddDoctorCommand(CLI::App& app);
 RunFn AddImportCommand(CLI::App& app);
 RunFn AddKubeletCommand(CLI::App& app);
 RunFn AddManifestsCommand(CLI::App& app);

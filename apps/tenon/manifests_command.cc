@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <filesystem>
@@ -56,8 +58,9 @@ Result<std::map<std::string, std::string>> FilesOf(const std::vector<std::string
       const std::string name = std::filesystem::path(file).filename();
       if (!files.emplace(name, std::move(text)).second)
         return Error(Code::kInvalidArgument,
-                     file + ": a file named " + name +
-                         " is there already, and a ConfigMap is one directory; rename one");
+                     fmt::format("{}: a file named {} is there already, and a ConfigMap is one "
+                                 "directory; rename one",
+                                 file, name));
     }
   }
   return files;

@@ -17,6 +17,7 @@ TEST_F(CliTest, EveryCommandExplainsItself) {
                                              {"import"},
                                              {"manifests"},
                                              {"status"},
+                                             {"doctor"},
                                              {"kubelet"},
                                              {"node"},
                                              {"pod"},
