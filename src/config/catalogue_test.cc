@@ -158,6 +158,9 @@ INSTANTIATE_TEST_SUITE_P(
               {"f:4:27: subsystem \"watchdog\" is not opened, as opening may do things there; "
                "write some of drm, hidraw, i2c-dev, infiniband_verbs, input, tty, usb, "
                "video4linux"}},
+        Fault{"OpenCheckTooSeldom",
+              Named("r\n  openCheck: {subsystems: [tty], every: 100000}"),
+              {"f:4:41: every \"100000\"; write a number from 1 to 86400"}},
         Fault{"OpenCheckOfNothing",
               Named("r\n  openCheck: {every: 5}"),
               {"f:4:14: \"subsystems\" is missing; add \"subsystems: [video4linux]\""}},
@@ -335,8 +338,7 @@ INSTANTIATE_TEST_SUITE_P(
               {"f:5:24: count \"1e7\"; write a number from 1 to 100000, without quotes"}},
         Fault{"CountTooLarge",
               Rule("virtual: {count: 10000000}"),
-              {"f:5:24: count \"10000000\"; write a number from 1 to 100000 (a kubelet does not "
-               "take a longer list)"}},
+              {"f:5:24: count \"10000000\"; write a number from 1 to 100000"}},
         Fault{"CountBeyondNumbers",
               Rule("virtual: {count: 99999999999999999999}"),
               {"f:5:24: count \"99999999999999999999\"; write a number from 1 to 100000, without "

@@ -106,11 +106,9 @@ std::optional<int64_t> StrictMapping::Number(std::string_view key, int64_t least
   if (value == nullptr) return std::nullopt;
   auto number = value->AsInt();
   if (number && *number >= least && *number <= most) return number;
-  faults_.Add(value->mark(),
-              std::string(key) + " " + Shown(*value) + "; write a number from " +
-                  std::to_string(least) + " to " + std::to_string(most) +
-                  (number && *number > most ? " (a kubelet does not take a longer list)"
-                                            : ", without quotes"));
+  faults_.Add(value->mark(), std::string(key) + " " + Shown(*value) + "; write a number from " +
+                                 std::to_string(least) + " to " + std::to_string(most) +
+                                 (number && *number > most ? "" : ", without quotes"));
   return std::nullopt;
 }
 
