@@ -94,6 +94,9 @@ std::string DaemonSet(const ManifestOptions& options) {
   if (options.selinux)
     Replace(text, "          runAsUser: 0\n",
             "          runAsUser: 0\n          seLinuxOptions: {type: spc_t}\n");
+  if (options.open_check)
+    Replace(text, "          allowPrivilegeEscalation: false\n",
+            "          privileged: true\n          allowPrivilegeEscalation: true\n");
   AddDirectories(text, options);
   return text;
 }

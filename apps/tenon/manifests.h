@@ -12,6 +12,7 @@ struct ManifestOptions {
   std::string kubelet_dir = "/var/lib/kubelet";
   std::vector<std::string> allow_paths;  ///< Mounted where tenond looks for them.
   bool cdi = false;                      ///< The directory of CDI specs is mounted, to be written.
+  bool open_check = false;               ///< The container is privileged, as it opens device nodes.
   bool surge = false;                    ///< For Kubernetes 1.25 and newer.
   bool selinux = false;
 };

@@ -75,9 +75,10 @@ int Run(Options options) {
   for (const std::string& error : outcome.errors)
     PrintError(error);
   if (!outcome.config) return kExitFailed;
-  options.manifests.cdi =
-      std::any_of(outcome.config->resources.begin(), outcome.config->resources.end(),
-                  [](const auto& resource) { return resource.cdi != config::Cdi::kNo; });
+  for (const auto& resource : outcome.config->resources) {
+    options.manifests.cdi |= resource.cdi != config::Cdi::kNo;
+    options.manifests.open_check |= resource.open_check.has_value();
+  }
   auto files = FilesOf(options.paths);
   if (!files) return Fail(files.error());
   Print(Manifests(options.manifests, *files));

@@ -11,6 +11,7 @@ namespace tenon::cli_test {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 using ::testing::SizeIs;
 
 constexpr std::string_view kConfig =
@@ -109,6 +110,16 @@ TEST_F(ManifestsTest, SayWhatTheOptionsAskFor) {
         R"("rollingUpdate":{"maxSurge":1,"maxUnavailable":0})", R"({"name":"run","emptyDir":{}})",
         R"("seLinuxOptions":{"type":"spc_t"})"})
     EXPECT_THAT(daemon_set, HasSubstr(part));
+}
+
+TEST_F(ManifestsTest, OnlyAnOpenCheckMakesThePodPrivileged) {
+  EXPECT_THAT(ToJson(Printed(std::string(kConfig))[2]), Not(HasSubstr("privileged")));
+  EXPECT_THAT(ToJson(Printed("domain: example.com\n"
+                             "resources:\n"
+                             "  - name: camera\n"
+                             "    openCheck: {subsystems: [video4linux]}\n"
+                             "    devices: [{path: /dev/video0}]\n")[2]),
+              HasSubstr(R"("privileged":true,"allowPrivilegeEscalation":true)"));
 }
 
 TEST_F(ManifestsTest, AWrongConfigurationIsNotInstalled) {
