@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "tenon/commands.h"
 #include "tenon/kubelet/kubelet.h"
+#include "tenon/options.h"
 #include "tenon/terminal.h"
 
 namespace tenon::cli {
@@ -122,6 +123,10 @@ RunFn AddKubeletCommand(CLI::App& app) {
       ->default_str("runc");
   app.add_option("--node-name", options->node_name, "Name of its Node object [the host name]")
       ->type_name("NAME");
+  app.add_option("--node", options->published_node,
+                 "Node object of a cluster to write capacity and allocatable into")
+      ->type_name("NODE");
+  AddConnectionOptions(app, options->connection);
   app.add_option("--control", options->control, "Its control socket [DIR/tenon-kubelet.sock]")
       ->type_name("PATH");
   AddManagerOptions(app, *options);

@@ -3,6 +3,8 @@
 #include <CLI/CLI.hpp>
 #include <map>
 
+#include "tenon/resource/connection.h"
+
 namespace tenon::cli {
 
 void AddOutputOption(CLI::App& app, OutputFormat& format) {
@@ -45,6 +47,20 @@ void AddAllowExecOption(CLI::App& app, std::vector<std::string>& directories) {
                  "Directory whose programs may be named; may be repeated")
       ->type_name("DIR")
       ->allow_extra_args(false);
+}
+
+void AddConnectionOptions(CLI::App& app, ConnectionOptions& options) {
+  app.add_option("--kubeconfig", options.kubeconfig,
+                 "File that says where the API server is; else $KUBECONFIG, ~/.kube/config or the "
+                 "pod's service account")
+      ->type_name("FILE");
+  app.add_option("--context", options.context, "Context of the kubeconfig to use")
+      ->type_name("NAME");
+  app.add_option("--server", options.server,
+                 "API server to use; http:// only on this machine, for 'kubectl proxy'")
+      ->type_name("URL");
+  app.add_flag("--allow-kubeconfig-exec", options.allow_exec,
+               "Run the program that the kubeconfig names for credentials");
 }
 
 }  // namespace tenon::cli

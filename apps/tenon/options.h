@@ -9,6 +9,8 @@ class App;
 
 namespace tenon::cli {
 
+struct ConnectionOptions;
+
 enum class OutputFormat {
   kTable,  ///< For people; may change.
   kJson,   ///< For programs; fields are only ever added.
@@ -31,5 +33,8 @@ void AddAllowPathOption(CLI::App& app, std::vector<std::string>& prefixes);
 
 /// "--allow-exec DIR", any number of times: directories whose programs a configuration may name.
 void AddAllowExecOption(CLI::App& app, std::vector<std::string>& directories);
+
+/// --kubeconfig, --context, --server and --allow-kubeconfig-exec: which API server.
+void AddConnectionOptions(CLI::App& app, ConnectionOptions& options);
 
 }  // namespace tenon::cli

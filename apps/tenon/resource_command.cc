@@ -117,7 +117,10 @@ Result<WishesByNode> ReadWishes(const ResourceOptions& options) {
 
 /// `act` with a connection; the command line has been found right by then.
 int WithConnection(const ResourceOptions& options, const std::function<int(Connection&)>& act) {
-  auto connection = Connection::Open(options.connection, process::OurEnvironment());
+  const base::SystemClock clock;
+  auto loop = loop::EventLoop::Create(clock);
+  if (!loop) return Fail(loop.error());
+  auto connection = Connection::Open(**loop, options.connection, process::OurEnvironment());
   return connection ? act(**connection) : Fail(connection.error());
 }
 
@@ -192,20 +195,6 @@ int List(const ResourceOptions& options) {
                                                 : RenderTable(resources));
     return static_cast<int>(kExitOk);
   });
-}
-
-void AddConnectionOptions(CLI::App& app, ConnectionOptions& options) {
-  app.add_option("--kubeconfig", options.kubeconfig,
-                 "File that says where the API server is; else $KUBECONFIG, ~/.kube/config or the "
-                 "pod's service account")
-      ->type_name("FILE");
-  app.add_option("--context", options.context, "Context of the kubeconfig to use")
-      ->type_name("NAME");
-  app.add_option("--server", options.server,
-                 "API server to use; http:// only on this machine, for 'kubectl proxy'")
-      ->type_name("URL");
-  app.add_flag("--allow-kubeconfig-exec", options.allow_exec,
-               "Run the program that the kubeconfig names for credentials");
 }
 
 void AddNode(CLI::App& app, ResourceOptions& options) {

@@ -11,19 +11,24 @@
 #include "admin/http_server.h"
 #include "base/clock.h"
 #include "base/strings.h"
+#include "checkpoint/checkpoint.h"
 #include "host/host.h"
 #include "kubelet_service/kubelet_directory.h"
 #include "kubelet_service/kubelet_service.h"
 #include "loop/event_loop.h"
 #include "loop/signal_watch.h"
 #include "loop/worker.h"
+#include "process/environment.h"
 #include "runtime/cri_runtime.h"
 #include "runtime/process_watch.h"
 #include "runtime/runc.h"
 #include "tenon/kubelet/control_api.h"
 #include "tenon/kubelet/device_admission.h"
+#include "tenon/kubelet/node_publisher.h"
 #include "tenon/kubelet/pods.h"
 #include "tenon/kubelet/static_pods.h"
+#include "tenon/resource/connection.h"
+#include "tenon/resource/wish.h"
 
 namespace tenon::kubelet {
 namespace {
@@ -80,6 +85,27 @@ Result<kubelet_service::KubeletService::Options> ServiceOptions(const KubeletOpt
   return service;
 }
 
+/// The Node object of a cluster that follows our device manager, if one is to.
+class Publication final {
+ public:
+  Result<void> Begin(loop::EventLoop& loop, base::Log& log, const KubeletOptions& options,
+                     manager::Manager& manager, bool forget) {
+    if (options.published_node.empty()) return {};
+    TENON_TRY_VOID(cli::CheckNodeName(options.published_node));
+    TENON_TRY(connection_,
+              cli::Connection::Open(loop, options.connection, process::OurEnvironment()));
+    publisher_ = std::make_unique<NodePublisher>(
+        loop, connection_->client(), log, [&manager] { return manager.Capacity(); },
+        NodePublisher::Options{.kube_node = options.published_node, .forget = forget});
+    manager.OnCapacityChange([this] { publisher_->Refresh(); });
+    return {};
+  }
+
+ private:
+  std::unique_ptr<cli::Connection> connection_;
+  std::unique_ptr<NodePublisher> publisher_;
+};
+
 }  // namespace
 
 Result<void> RunKubelet(const KubeletOptions& options) {
@@ -93,6 +119,9 @@ Result<void> RunKubelet(const KubeletOptions& options) {
   TENON_TRY(auto directory,
             kubelet_service::KubeletDirectory::Open(options.directory, options.take_over));
   const std::string root = directory->root();
+  // The service writes one at its start.
+  const bool forget =
+      !machine->Stat(base::JoinPath(root + "/device-plugins", checkpoint::kFileName));
   TENON_TRY(const auto runtime,
             MakeRuntime(*loop, *machine, options, base::JoinPath(root, "runc")));
   TENON_TRY(const auto service, kubelet_service::KubeletService::Start(
@@ -126,6 +155,8 @@ Result<void> RunKubelet(const KubeletOptions& options) {
   StaticPods static_pods(*loop, log, *machine, pods,
                          {.directory = options.manifest_dir, .node_name = node_name});
   if (!options.manifest_dir.empty()) static_pods.Start();
+  Publication publication;
+  TENON_TRY_VOID(publication.Begin(*loop, log, options, service->manager(), forget));
   log.Info("kubelet ready", {{"directory", root}, {"control", control}});
   loop->Run();
   log.Info("kubelet ends, containers are left running");

@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/result.h"
 #include "cdi/resolve.h"
+#include "tenon/resource/connection.h"
 
 namespace tenon::kubelet {
 
@@ -29,7 +30,10 @@ struct KubeletOptions {
   RuntimeKind runtime = RuntimeKind::kRunc;
   std::string runtime_path = "/usr/sbin/runc";  ///< The program, or the socket of a CRI runtime.
   std::string node_name;                        ///< Empty: the machine's host name.
-  std::string control;                          ///< Empty: tenon-kubelet.sock in the directory.
+  /// The Node object of a cluster that is told what is offered; empty: none is.
+  std::string published_node;
+  cli::ConnectionOptions connection;  ///< To its API server.
+  std::string control;                ///< Empty: tenon-kubelet.sock in the directory.
   /// As the flags of the kubelet that have these names.
   std::string topology_policy = "none";
   std::string topology_scope = "container";

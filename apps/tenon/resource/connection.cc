@@ -90,29 +90,29 @@ Result<kubeapi::Access> FindAccess(const ConnectionOptions& options, const Envir
   return access;
 }
 
-Result<std::unique_ptr<Connection>> Connection::Open(const ConnectionOptions& options,
+Result<std::unique_ptr<Connection>> Connection::Open(loop::EventLoop& loop,
+                                                     const ConnectionOptions& options,
                                                      const Environment& environment) {
-  std::unique_ptr<Connection> connection(new Connection());
-  TENON_TRY(connection->loop_, loop::EventLoop::Create(connection->clock_));
+  std::unique_ptr<Connection> connection(new Connection(loop));
   TENON_TRY(connection->host_, host::PosixHost::Open("/"));
   TENON_TRY(kubeapi::Access access, FindAccess(options, environment, *connection->host_));
-  if (access.exec) TENON_TRY_VOID(RunExecPlugin(*connection->loop_, environment, access));
-  TENON_TRY(connection->transport_, kubeapi::HttpTransport::Create(*connection->loop_));
-  connection->client_ = std::make_unique<kubeapi::ApiClient>(
-      *connection->loop_, *connection->transport_, *connection->host_, std::move(access),
-      std::string(kUserAgent));
+  if (access.exec) TENON_TRY_VOID(RunExecPlugin(loop, environment, access));
+  TENON_TRY(connection->transport_, kubeapi::HttpTransport::Create(loop));
+  connection->client_ =
+      std::make_unique<kubeapi::ApiClient>(loop, *connection->transport_, *connection->host_,
+                                           std::move(access), std::string(kUserAgent));
   return connection;
 }
 
 kubeapi::ApiAnswer Connection::Call(kubeapi::ApiRequest request) {
   // Time may have passed outside the loop: deadlines count from now.
-  loop_->RunUntil([] { return false; }, base::Duration::zero());
+  loop_.RunUntil([] { return false; }, base::Duration::zero());
   std::optional<kubeapi::ApiAnswer> got;
   auto call = client_->Send(std::move(request),
                             [&got](kubeapi::ApiAnswer answer) { got = std::move(answer); });
   // The client has deadlines for all that it waits for.
   while (!got)
-    loop_->RunUntil([&got] { return got.has_value(); }, std::chrono::hours(1));
+    loop_.RunUntil([&got] { return got.has_value(); }, std::chrono::hours(1));
   return *std::move(got);
 }
 

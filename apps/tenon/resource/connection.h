@@ -4,7 +4,6 @@
 #include <memory>
 #include <string>
 
-#include "base/clock.h"
 #include "base/result.h"
 #include "host/host.h"
 #include "kubeapi/api_client.h"
@@ -28,27 +27,29 @@ using Environment = std::map<std::string, std::string>;
 Result<kubeapi::Access> FindAccess(const ConnectionOptions& options, const Environment& environment,
                                    host::Host& host);
 
-/// An API server, and the loop to talk to it on. For a command that has one thing to wait for.
+/// An API server, and all that it takes to talk to it. Thread: loop only.
 class Connection final {
  public:
-  static Result<std::unique_ptr<Connection>> Open(const ConnectionOptions& options,
+  /// `loop` is borrowed; it runs while a credential program does. Errors: as FindAccess(), and what
+  /// that program says.
+  static Result<std::unique_ptr<Connection>> Open(loop::EventLoop& loop,
+                                                  const ConnectionOptions& options,
                                                   const Environment& environment);
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
 
-  /// Sends a request and waits for its answer.
+  /// Sends a request and waits for its answer, for a command that has nothing else to do.
   kubeapi::ApiAnswer Call(kubeapi::ApiRequest request);
 
-  loop::EventLoop& loop() { return *loop_; }
+  loop::EventLoop& loop() { return loop_; }
   kubeapi::ApiClient& client() { return *client_; }
   const std::string& server() const { return client_->access().server; }
 
  private:
-  Connection() = default;
+  explicit Connection(loop::EventLoop& loop) : loop_(loop) {}
 
+  loop::EventLoop& loop_;
   // In order of dependence.
-  const base::SystemClock clock_{};
-  std::unique_ptr<loop::EventLoop> loop_;
   std::unique_ptr<host::Host> host_;
   std::unique_ptr<kubeapi::HttpTransport> transport_;
   std::unique_ptr<kubeapi::ApiClient> client_;

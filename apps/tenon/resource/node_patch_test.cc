@@ -122,6 +122,16 @@ TEST(NodeResourcesTest, KnowsTheKubeletByWhatOnlyItWrites) {
   EXPECT_EQ("", resources["a.b/left"].capacity);
 }
 
+TEST(NodeResourcesTest, KnowsOurOwnKubelet) {
+  auto node = ParseJson(R"({"metadata":{"managedFields":[
+      {"manager":"tenon-kubelet","fieldsV1":{"f:status":{"f:capacity":{"f:a.b/c":{}}}}}]},
+    "status":{"capacity":{"a.b/c":"2"}}})",
+                        "node");
+  ASSERT_TRUE(node);
+
+  EXPECT_TRUE(ReadNodeResources(*node)["a.b/c"].is_kubelets);
+}
+
 TEST(NodeResourcesTest, SurvivesWhatIsNoNode) {
   for (const char* text :
        {"null", "[]", "1", R"({"metadata":{"managedFields":{"a":1}},"status":[]})",

@@ -11,7 +11,8 @@ constexpr std::string_view kField = "f:";
 
 bool IsKubelet(const Value& entry) {
   const Value* manager = entry.Find("manager");
-  return (manager != nullptr && manager->text() == "kubelet") ||
+  const std::string name = manager == nullptr ? "" : manager->text();
+  return name == "kubelet" || name == "tenon-kubelet" ||
          entry.At({"fieldsV1", "f:status", "f:nodeInfo"}) != nullptr ||
          entry.At({"fieldsV1", "f:status", "f:capacity", "f:cpu"}) != nullptr;
 }

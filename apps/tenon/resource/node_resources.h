@@ -20,10 +20,10 @@ struct NodeResource {
 /// The extended resources of a Node object by name.
 ///
 /// The kubelet is known by what nobody else writes, the cpu capacity and nodeInfo, as its field
-/// manager is named after the program that it is part of: "kubelet", "k3s", "kubelite". It becomes
-/// the manager of what it changes and of nothing else, so that an amount of ours stays ours, though
-/// the kubelet copies it to allocatable.
-/// Source: apimachinery pkg/apis/meta/v1/types.go, ManagedFieldsEntry.
+/// manager is named after the program that it is part of: "kubelet", "k3s", "kubelite"; ours, which
+/// writes neither, is "tenon-kubelet". It becomes the manager of what it changes and of nothing
+/// else, so that an amount of ours stays ours, though the kubelet copies it to allocatable. Source:
+/// apimachinery pkg/apis/meta/v1/types.go, ManagedFieldsEntry.
 std::map<std::string, NodeResource> ReadNodeResources(const Value& kube_node);
 
 }  // namespace tenon::cli
