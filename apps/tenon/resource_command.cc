@@ -51,11 +51,17 @@ void PrintPlan(const Connection& connection, const std::string& name, const Node
   const kubeapi::ApiRequest request = PatchRequest(name, patch.operations);
   const std::string& server = connection.server();
   const bool is_proxy = server.starts_with("http://");
-  Print(request.body + "\n");
-  Print("# The same by curl" + std::string(is_proxy ? "" : ", through 'kubectl proxy'") + ":\n");
-  Print("# curl --request PATCH --header 'Content-Type: " + request.content_type + "' --data '" +
-        request.body + "' '" + (is_proxy ? server : "http://127.0.0.1:8001") + request.path +
-        "'\n");
+  Print(request.body);
+  Print("\n# The same by curl");
+  Print(is_proxy ? "" : ", through 'kubectl proxy'");
+  Print(":\n# curl --request PATCH --header 'Content-Type: ");
+  Print(request.content_type);
+  Print("' --data '");
+  Print(request.body);
+  Print("' '");
+  Print(is_proxy ? server : "http://127.0.0.1:8001");
+  Print(request.path);
+  Print("'\n");
 }
 
 /// Patches one node, again when it has changed meanwhile.
@@ -75,8 +81,10 @@ Result<void> SettleNode(Connection& connection, const std::string& name, const P
     const bool is_new = std::exchange(tried, request.body) != request.body;
     kubeapi::ApiAnswer patched = connection.Call(std::move(request));
     if (patched.object) {
+      std::string lines;
       for (const std::string& change : patch.changes)
-        Print(name + ": " + change + "\n");
+        lines.append(name).append(": ").append(change).append("\n");
+      Print(lines);
       return {};
     }
     // Refused because of what it tests for, or because of what it says: then it stays the same.

@@ -61,9 +61,15 @@ class CurlCall final : public HttpCall {
   static size_t OnWrite(char* bytes, size_t one, size_t count, void* self);
   static size_t OnHeader(char* bytes, size_t one, size_t count, void* self);
   size_t Take(std::string_view bytes);
-  CURLcode SetOptions();
-  CURLcode SetTls();
-  CURLcode SetBody();
+  /// Sets an option of curl unless one has failed before. In parentheses it is the function, not
+  /// the macro that wants to know the option when it compiles.
+  template <class T>
+  void Set(CURLoption option, T value) {
+    if (set_ == CURLE_OK) set_ = (curl_easy_setopt)(easy_, option, value);
+  }
+  void SetOptions();
+  void SetTls();
+  void SetBody();
   void Detach();
   void End(Result<HttpAnswer> result);
   int Status() const;
@@ -73,6 +79,7 @@ class CurlCall final : public HttpCall {
   const HttpRequest request_;
   HttpTransport::DoneFn done_;
   CURL* easy_ = nullptr;
+  CURLcode set_ = CURLE_OK;
   CURLM* multi_ = nullptr;
   curl_slist* headers_ = nullptr;
   curl_slist* connect_to_ = nullptr;
@@ -128,72 +135,64 @@ void CurlCall::Detach() {
 CURLcode CurlCall::Begin(CURLM* multi) {
   easy_ = curl_easy_init();
   if (easy_ == nullptr) return CURLE_OUT_OF_MEMORY;
-  for (auto set : {&CurlCall::SetOptions, &CurlCall::SetTls, &CurlCall::SetBody}) {
-    if (CURLcode code = (this->*set)(); code != CURLE_OK) return code;
-  }
+  SetOptions();
+  SetTls();
+  SetBody();
+  if (set_ != CURLE_OK) return set_;
   if (curl_multi_add_handle(multi, easy_) != CURLM_OK) return CURLE_FAILED_INIT;
   multi_ = multi;
   return CURLE_OK;
 }
 
-/// Sets options until one fails.
-#define TENON_SETOPT(option, value) \
-  if (CURLcode code = curl_easy_setopt(easy_, option, value); code != CURLE_OK) return code
-
-CURLcode CurlCall::SetOptions() {
-  TENON_SETOPT(CURLOPT_ERRORBUFFER, error_text_.data());
-  TENON_SETOPT(CURLOPT_NOSIGNAL, 1L);
-  TENON_SETOPT(CURLOPT_PROTOCOLS_STR, "http,https");
-  TENON_SETOPT(CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_1_1));
-  TENON_SETOPT(CURLOPT_URL, request_.url.c_str());
-  TENON_SETOPT(CURLOPT_CUSTOMREQUEST, request_.method.c_str());
-  TENON_SETOPT(CURLOPT_WRITEFUNCTION, &CurlCall::OnWrite);
-  TENON_SETOPT(CURLOPT_WRITEDATA, this);
-  TENON_SETOPT(CURLOPT_HEADERFUNCTION, &CurlCall::OnHeader);
-  TENON_SETOPT(CURLOPT_HEADERDATA, this);
-  TENON_SETOPT(CURLOPT_CONNECTTIMEOUT_MS, Milliseconds(request_.connect_limit));
-  TENON_SETOPT(CURLOPT_TIMEOUT_MS, Milliseconds(request_.limit));
-  TENON_SETOPT(CURLOPT_TCP_KEEPALIVE, 1L);
-  TENON_SETOPT(CURLOPT_TCP_KEEPIDLE, kKeepAliveSeconds);
-  TENON_SETOPT(CURLOPT_TCP_KEEPINTVL, kKeepAliveEverySeconds);
-  if (!request_.proxy_url.empty()) TENON_SETOPT(CURLOPT_PROXY, request_.proxy_url.c_str());
-  if (request_.no_proxy) TENON_SETOPT(CURLOPT_NOPROXY, "*");
+void CurlCall::SetOptions() {
+  Set(CURLOPT_ERRORBUFFER, error_text_.data());
+  Set(CURLOPT_NOSIGNAL, 1L);
+  Set(CURLOPT_PROTOCOLS_STR, "http,https");
+  Set(CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_1_1));
+  Set(CURLOPT_URL, request_.url.c_str());
+  Set(CURLOPT_CUSTOMREQUEST, request_.method.c_str());
+  Set(CURLOPT_WRITEFUNCTION, &CurlCall::OnWrite);
+  Set(CURLOPT_WRITEDATA, this);
+  Set(CURLOPT_HEADERFUNCTION, &CurlCall::OnHeader);
+  Set(CURLOPT_HEADERDATA, this);
+  Set(CURLOPT_CONNECTTIMEOUT_MS, Milliseconds(request_.connect_limit));
+  Set(CURLOPT_TIMEOUT_MS, Milliseconds(request_.limit));
+  Set(CURLOPT_TCP_KEEPALIVE, 1L);
+  Set(CURLOPT_TCP_KEEPIDLE, kKeepAliveSeconds);
+  Set(CURLOPT_TCP_KEEPINTVL, kKeepAliveEverySeconds);
+  if (!request_.proxy_url.empty()) Set(CURLOPT_PROXY, request_.proxy_url.c_str());
+  if (request_.no_proxy) Set(CURLOPT_NOPROXY, "*");
   if (!request_.connect_to.empty()) {
     connect_to_ = curl_slist_append(nullptr, ("::" + request_.connect_to).c_str());
-    TENON_SETOPT(CURLOPT_CONNECT_TO, connect_to_);
+    Set(CURLOPT_CONNECT_TO, connect_to_);
   }
-  return CURLE_OK;
 }
 
-CURLcode CurlCall::SetTls() {
+void CurlCall::SetTls() {
   const TlsOptions& tls = request_.tls;
   if (!tls.authority.empty()) {
     curl_blob authority = Blob(tls.authority);
-    TENON_SETOPT(CURLOPT_CAINFO_BLOB, &authority);
+    Set(CURLOPT_CAINFO_BLOB, &authority);
     // The system's directory of authorities would be trusted beside it.
-    TENON_SETOPT(CURLOPT_CAPATH, static_cast<char*>(nullptr));
+    Set(CURLOPT_CAPATH, static_cast<char*>(nullptr));
   }
   if (!tls.certificate.empty()) {
     curl_blob certificate = Blob(tls.certificate);
     curl_blob key = Blob(tls.key);
-    TENON_SETOPT(CURLOPT_SSLCERT_BLOB, &certificate);
-    TENON_SETOPT(CURLOPT_SSLKEY_BLOB, &key);
+    Set(CURLOPT_SSLCERT_BLOB, &certificate);
+    Set(CURLOPT_SSLKEY_BLOB, &key);
   }
-  return CURLE_OK;
 }
 
-CURLcode CurlCall::SetBody() {
+void CurlCall::SetBody() {
   for (const std::string& header : request_.headers)
     headers_ = curl_slist_append(headers_, header.c_str());
   headers_ = curl_slist_append(headers_, "Expect:");  // Nobody is asked whether a body may come.
-  TENON_SETOPT(CURLOPT_HTTPHEADER, headers_);
-  if (request_.body.empty()) return CURLE_OK;
-  TENON_SETOPT(CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(request_.body.size()));
-  TENON_SETOPT(CURLOPT_POSTFIELDS, request_.body.data());
-  return CURLE_OK;
+  Set(CURLOPT_HTTPHEADER, headers_);
+  if (request_.body.empty()) return;
+  Set(CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(request_.body.size()));
+  Set(CURLOPT_POSTFIELDS, request_.body.data());
 }
-
-#undef TENON_SETOPT
 
 int CurlCall::Status() const {
   long status = 0;

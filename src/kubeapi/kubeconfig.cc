@@ -21,6 +21,15 @@ std::string Directory(const std::string& path) {
   return slash == 0 || slash == std::string::npos ? "/" : path.substr(0, slash);
 }
 
+/// The names in a list, for messages: "a, b".
+std::string Names(const Value& list) {
+  std::vector<std::string> names;
+  for (const Value& item : list.items()) {
+    if (const Value* name = item.Find("name")) names.push_back(name->text());
+  }
+  return base::Join(names, ", ");
+}
+
 /// One kubeconfig while it is read.
 class Reader final {
  public:
@@ -45,6 +54,8 @@ class Reader final {
   Result<void> ReadCluster(const Value& cluster, Access& access) const;
   Result<void> ReadUser(const Value& user, Access& access) const;
   Result<ExecPlugin> ReadExec(const Value& exec) const;
+  /// Arguments and variables of an exec.
+  Result<void> ReadInvocation(const Value& exec, ExecPlugin& plugin) const;
   Result<void> CheckUser(const Value& user) const;
 
   const Value& top_;
@@ -90,11 +101,7 @@ Result<const Value*> Reader::Named(std::string_view list, std::string_view key,
       return At(item.mark(), std::string(key) + " of \"" + name + "\" must be a mapping");
     }
   }
-  std::string known;
-  for (const Value& item : items == nullptr ? std::vector<Value>() : items->items()) {
-    if (const Value* found = item.Find("name"))
-      known.append(known.empty() ? "" : ", ").append(found->text());
-  }
+  const std::string known = items == nullptr ? "" : Names(*items);
   return At(items == nullptr ? top_.mark() : items->mark(),
             "there is no \"" + name + "\" among the " + std::string(list) + "; there " +
                 (known.empty() ? "are none" : "is: " + known));
@@ -136,19 +143,7 @@ Result<void> Reader::CheckUser(const Value& user) const {
   return {};
 }
 
-Result<ExecPlugin> Reader::ReadExec(const Value& exec) const {
-  if (!exec.is_object()) return At(exec.mark(), "exec must be a mapping");
-  ExecPlugin plugin;
-  plugin.directory = Directory(path_);
-  TENON_TRY(plugin.api_version, Text(exec, "apiVersion"));
-  if (plugin.api_version != "client.authentication.k8s.io/v1" &&
-      plugin.api_version != "client.authentication.k8s.io/v1beta1") {
-    return At(exec.mark(), "exec: apiVersion must be client.authentication.k8s.io/v1 or /v1beta1");
-  }
-  TENON_TRY(plugin.install_hint, Text(exec, "installHint"));
-  TENON_TRY(std::string command, Text(exec, "command"));
-  if (command.empty()) return At(exec.mark(), "exec: command is missing");
-  plugin.argv.push_back(std::move(command));
+Result<void> Reader::ReadInvocation(const Value& exec, ExecPlugin& plugin) const {
   if (const Value* args = exec.Find("args")) {
     for (const Value& arg : args->items()) {
       auto text = arg.AsString();
@@ -164,6 +159,23 @@ Result<ExecPlugin> Reader::ReadExec(const Value& exec) const {
       plugin.env.emplace_back(std::move(name), std::move(value));
     }
   }
+  return {};
+}
+
+Result<ExecPlugin> Reader::ReadExec(const Value& exec) const {
+  if (!exec.is_object()) return At(exec.mark(), "exec must be a mapping");
+  ExecPlugin plugin;
+  plugin.directory = Directory(path_);
+  TENON_TRY(plugin.api_version, Text(exec, "apiVersion"));
+  if (plugin.api_version != "client.authentication.k8s.io/v1" &&
+      plugin.api_version != "client.authentication.k8s.io/v1beta1") {
+    return At(exec.mark(), "exec: apiVersion must be client.authentication.k8s.io/v1 or /v1beta1");
+  }
+  TENON_TRY(plugin.install_hint, Text(exec, "installHint"));
+  TENON_TRY(std::string command, Text(exec, "command"));
+  if (command.empty()) return At(exec.mark(), "exec: command is missing");
+  plugin.argv.push_back(std::move(command));
+  TENON_TRY_VOID(ReadInvocation(exec, plugin));
   return plugin;
 }
 

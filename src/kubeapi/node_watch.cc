@@ -76,10 +76,10 @@ void NodeWatch::List() {
   call_ = client_.Send({.what = "list node " + name_,
                         .path = "/api/v1/nodes",
                         .query = "fieldSelector=metadata.name%3D" + name_},
-                       [this](ApiAnswer answer) { OnList(std::move(answer)); });
+                       [this](const ApiAnswer& answer) { OnList(answer); });
 }
 
-void NodeWatch::OnList(ApiAnswer answer) {
+void NodeWatch::OnList(const ApiAnswer& answer) {
   if (!answer.object) {
     callbacks_.on_trouble(answer.object.error());
     return Pause();
@@ -109,7 +109,7 @@ void NodeWatch::Watch() {
                              "&allowWatchBookmarks=true&timeoutSeconds=" + std::to_string(seconds),
                     .limit = std::chrono::seconds(seconds) + kSlack,
                     .on_line = [this](std::string_view line) { OnLine(line); }},
-                   [this](ApiAnswer answer) {
+                   [this](const ApiAnswer& answer) {
                      if (answer.status == 410) resource_version_.clear();
                      if (!answer.object && answer.status != 410)
                        callbacks_.on_trouble(answer.object.error());

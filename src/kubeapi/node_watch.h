@@ -54,7 +54,7 @@ class NodeWatch final {
   void Next();
   void List();
   void Watch();
-  void OnList(ApiAnswer answer);
+  void OnList(const ApiAnswer& answer);
   void OnLine(std::string_view line);
   void OnEvent(const WatchEvent& event);
   void Pause();
