@@ -68,5 +68,18 @@ TEST_F(HealthTest, TellsOfThePodsWhoseDevicesChanged) {
   EXPECT_THAT(told_, ElementsAre(ElementsAre("p"), ElementsAre("q"))) << "it is back";
 }
 
+// DM-22: the kubelet has a queue for 100 of them and drops the others.
+TEST_F(HealthTest, OfManyChangesNoneIsDropped) {
+  Serve(kRes1, plugin1_, {"a"});
+  ASSERT_EQ(Admit(Pod("p", {{kRes1, 1}})), "admitted");
+
+  for (int i = 0; i < 200; ++i)
+    plugin1_.SendList({{.id = "a", .health = i % 2 == 0 ? "Unhealthy" : "Healthy"}});
+  Settle(timers_);
+
+  EXPECT_THAT(told_, testing::SizeIs(200));
+  EXPECT_THAT(told_, testing::Each(ElementsAre("p")));
+}
+
 }  // namespace
 }  // namespace tenon::manager

@@ -179,6 +179,19 @@ TEST_F(ManagerTest, AResourceWhosePluginDoesNotReturnAfterARestartIsRemoved) {
   EXPECT_THAT(*file_.content, Not(HasSubstr(kRes1)));
 }
 
+// DM-19 TestResetExtendedResource: numbers of an earlier life attract no pods.
+TEST_F(ManagerTest, AStartWithoutACheckpointKnowsNoResourceAndOneWithItHasThemAtZero) {
+  EXPECT_THAT(manager_->Capacity(), IsEmpty());
+  Serve(kRes1, plugin1_, {"a", "b"});
+
+  Restart();
+  EXPECT_THAT(manager_->Capacity(), ElementsAre(ResourceCapacity{kRes1, 0, 0}));
+
+  file_.content.reset();
+  Restart();
+  EXPECT_THAT(manager_->Capacity(), IsEmpty());
+}
+
 TEST_F(ManagerTest, ARestartForgetsPodsThatWentAway) {
   Serve(kRes1, plugin1_, {"a", "b"});
   Admit(Pod("p", {{kRes1, 1}}));
@@ -258,16 +271,16 @@ TEST_F(ManagerTest, OldMonitorsAreNotToldOfSidecars) {
 TEST_F(ManagerTest, AllocatableDevicesAreTheHealthyOnesInUseOrNot) {
   ASSERT_EQ(Register(kRes1, plugin1_), "ok");
   plugin1_.SendList({{"a", "Healthy", {0, 1}}, {"b", "Unhealthy", {}}, {"c", "Healthy", {}}});
-  Settle(timers_);
+  Serve(kRes2, plugin2_, {"a"});
   Admit(Pod("p", {{"con", kApp, {{kRes1, 1}}}}));
 
   EXPECT_THAT(manager_->AllocatableDevices(),
               ElementsAre(ContainerDevices{kRes1, {"a"}, {0}}, ContainerDevices{kRes1, {"a"}, {1}},
-                          ContainerDevices{kRes1, {"c"}, {}}));
+                          ContainerDevices{kRes1, {"c"}, {}}, ContainerDevices{kRes2, {"a"}, {}}));
 
   plugin1_.EndStreams();
   Settle(timers_);
-  EXPECT_THAT(manager_->AllocatableDevices(), IsEmpty());
+  EXPECT_THAT(manager_->AllocatableDevices(), ElementsAre(ContainerDevices{kRes2, {"a"}, {}}));
 }
 
 }  // namespace

@@ -152,6 +152,18 @@ TEST(ManifestTest, WhatIsNotSupportedIsRefusedByName) {
               HasSubstr("9:5: spec.containers[0].image: is there twice"));
 }
 
+// DM-23 TestAdmitPodWithDRAResources: such a pod never gets as far as its admission.
+TEST(ManifestTest, APodWithResourceClaimsIsRefused) {
+  const Manifest manifest = Parse(
+      WithContainerLines("    resources: {limits: {example.com/x: 1}, claims: [{name: gpu}]}\n"
+                         "  resourceClaims: [{name: gpu, resourceClaimName: gpu}]\n"));
+
+  EXPECT_THAT(manifest.pods, IsEmpty());
+  EXPECT_THAT(manifest.problems,
+              ElementsAre(HasSubstr("spec.containers[0].resources.claims: is not supported"),
+                          HasSubstr("spec.resourceClaims: is not supported")));
+}
+
 TEST(ManifestTest, ExtendedResourcesFollowTheApisRules) {
   EXPECT_THAT(ProblemOf(WithContainerLines("    resources: {requests: {example.com/x: 1}}\n")),
               HasSubstr("resources.requests.example.com/x: Limit must be set for non "

@@ -24,12 +24,12 @@ class RuntimeCall {
 
 /// One container to be made. What it refers to is used during the call only.
 struct NewContainer {
-  std::string id;  ///< What we call it, "POD-UID.CONTAINER".
+  std::string id;  ///< What we call it, "POD-UID.CONTAINER", each time that it is made.
   const pod::Pod& pod;
   const pod::Container& container;
   const ContainerAllocation& allocation;
   int attempt = 0;        ///< How often it was started before.
-  std::string directory;  ///< For what the runtime needs files for; it is there.
+  std::string directory;  ///< Where the runtime may make directories; it is there.
   std::string log_path;   ///< File that gets its output, appended.
 };
 
@@ -40,6 +40,12 @@ struct ContainerIdentity {
   ProcessIdentity process;  ///< Its first process, if we have to watch it ourselves.
   bool operator==(const ContainerIdentity&) const = default;
 };
+
+/// What the runtime itself calls the container; empty if the name is none of a container.
+inline std::string RuntimeId(const ContainerIdentity& container) {
+  const size_t slashes = container.name.find("://");
+  return slashes == std::string::npos ? "" : container.name.substr(slashes + 3);
+}
 
 /// How a container ended.
 struct ContainerExit {
@@ -71,7 +77,9 @@ enum class ContainerPresence {
 };
 
 /// Makes and removes containers. Every callback runs once, in a later turn, and may destroy its
-/// call. Thread: loop only. Errors: in the words of the runtime.
+/// call. Each container that is made has an identity of its own: what a kubelet that was killed
+/// has begun cannot touch what the next one makes. Thread: loop only. Errors: in the words of the
+/// runtime.
 class ContainerRuntime {
  public:
   using Call = std::unique_ptr<RuntimeCall>;
@@ -89,10 +97,11 @@ class ContainerRuntime {
   /// try may succeed: kNotFound, its image is not there; kInvalidArgument, it cannot be given what
   /// it should have; kUnavailable, the runtime does not do it now. All others are final.
   [[nodiscard]] virtual Call Create(const NewContainer& container, CreateDone done) = 0;
-  [[nodiscard]] virtual Call Start(const std::string& id, Done done) = 0;
-  /// Kills what still runs in it and removes what the runtime keeps; fine if it is absent.
+  [[nodiscard]] virtual Call Start(const ContainerIdentity& container, Done done) = 0;
+  /// Removes everything that was ever made under this id of ours and kills what still runs of it;
+  /// fine if there is nothing.
   [[nodiscard]] virtual Call Delete(const std::string& id, Done done) = 0;
-  [[nodiscard]] virtual Call Query(const std::string& id, QueryDone done) = 0;
+  [[nodiscard]] virtual Call Query(const ContainerIdentity& container, QueryDone done) = 0;
   /// Removes what the containers of a pod share. Requires: none of them is left.
   [[nodiscard]] virtual Call RemovePod(const std::string& uid, Done done) = 0;
 

@@ -110,10 +110,11 @@ Result<std::vector<std::string>> DecodeSandboxIds(std::string_view bytes) {
 }
 
 Result<ContainerPresence> DecodePresence(const Result<std::string>& answer) {
+  if (!answer && answer.error().code() == Code::kNotFound) return ContainerPresence::kAbsent;
   if (!answer) return answer.error();
-  TENON_TRY(const auto containers, cri::DecodeListContainers(*answer));
-  if (containers.empty()) return ContainerPresence::kAbsent;
-  switch (containers.front().state) {
+  TENON_TRY(const auto status, cri::DecodeContainerStatus(*answer));
+  if (!status) return ContainerPresence::kAbsent;
+  switch (status->state) {
     case cri::ContainerState::kCreated:
       return ContainerPresence::kCreated;
     case cri::ContainerState::kRunning:
@@ -194,11 +195,10 @@ bool KnowsCdi(const cri::RuntimeVersion& runtime) {
 /// The making of one container: its image is there, its pod has a sandbox, it is created in it.
 class CriCreate final : public Sequence {
  public:
-  CriCreate(CriRuntime& runtime, std::string id, cri::PodSandboxConfig sandbox,
-            cri::ContainerConfig config, ContainerRuntime::CreateDone done)
+  CriCreate(CriRuntime& runtime, cri::PodSandboxConfig sandbox, cri::ContainerConfig config,
+            ContainerRuntime::CreateDone done)
       : Sequence(runtime.client_),
         runtime_(runtime),
-        id_(std::move(id)),
         sandbox_(std::move(sandbox)),
         config_(std::move(config)),
         done_(std::move(done)) {}
@@ -269,7 +269,6 @@ class CriCreate final : public Sequence {
           if (!answer) return Retry(answer.error());
           const auto id = cri::DecodeId(*answer);
           if (!id) return Retry(id.error());
-          runtime_.created_[id_] = *id;
           End(ContainerIdentity{.name = runtime_.name_ + "://" + *id});
         });
   }
@@ -282,7 +281,6 @@ class CriCreate final : public Sequence {
   }
 
   CriRuntime& runtime_;
-  const std::string id_;
   const cri::PodSandboxConfig sandbox_;
   const cri::ContainerConfig config_;
   ContainerRuntime::CreateDone done_;
@@ -362,22 +360,21 @@ ContainerRuntime::Call CriRuntime::Create(const NewContainer& container, CreateD
   } else {
     checked = ResolveCdi(*config);
   }
-  auto call = std::make_unique<CriCreate>(*this, container.id, std::move(sandbox),
+  auto call = std::make_unique<CriCreate>(*this, std::move(sandbox),
                                           config ? *std::move(config) : cri::ContainerConfig{},
                                           std::move(done));
   call->Start(checked);
   return call;
 }
 
-ContainerRuntime::Call CriRuntime::Start(const std::string& id, Done done) {
+ContainerRuntime::Call CriRuntime::Start(const ContainerIdentity& container, Done done) {
   auto call = std::make_unique<Sequence>(client_);
-  call->Ask(cri::kStartContainer, cri::EncodeIdRequest(created_[id]),
+  call->Ask(cri::kStartContainer, cri::EncodeIdRequest(RuntimeId(container)),
             [done = std::move(done)](const Result<std::string>& answer) { done(ToVoid(answer)); });
   return call;
 }
 
 ContainerRuntime::Call CriRuntime::Delete(const std::string& id, Done done) {
-  created_.erase(id);
   auto call = std::make_unique<ForEachId>(
       client_, std::vector<std::string_view>{cri::kRemoveContainer}, std::move(done));
   call->Start(cri::kListContainers, cri::EncodeListContainersRequest(LabelsOf(id)),
@@ -385,9 +382,9 @@ ContainerRuntime::Call CriRuntime::Delete(const std::string& id, Done done) {
   return call;
 }
 
-ContainerRuntime::Call CriRuntime::Query(const std::string& id, QueryDone done) {
+ContainerRuntime::Call CriRuntime::Query(const ContainerIdentity& container, QueryDone done) {
   auto call = std::make_unique<Sequence>(client_);
-  call->Ask(cri::kListContainers, cri::EncodeListContainersRequest(LabelsOf(id)),
+  call->Ask(cri::kContainerStatus, cri::EncodeIdRequest(RuntimeId(container)),
             [done = std::move(done)](const Result<std::string>& answer) {
               done(DecodePresence(answer));
             });
@@ -409,11 +406,11 @@ ContainerRuntime::Call CriRuntime::RemovePod(const std::string& uid, Done done) 
 
 Result<std::unique_ptr<ContainerWatch>> CriRuntime::Watch(const ContainerIdentity& container,
                                                           ExitFn exited) {
-  const size_t slashes = container.name.find("://");
-  if (slashes == std::string::npos)
+  const std::string id = RuntimeId(container);
+  if (id.empty())
     return Error(Code::kNotFound, "\"" + container.name + "\" is no container of " + name_);
-  return std::unique_ptr<ContainerWatch>(std::make_unique<CriWatch>(
-      loop_, client_, container.name.substr(slashes + 3), std::move(exited)));
+  return std::unique_ptr<ContainerWatch>(
+      std::make_unique<CriWatch>(loop_, client_, id, std::move(exited)));
 }
 
 }  // namespace tenon::runtime

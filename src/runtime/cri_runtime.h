@@ -40,9 +40,9 @@ class CriRuntime final : public ContainerRuntime {
                                                      Options options);
 
   Call Create(const NewContainer& container, CreateDone done) override;
-  Call Start(const std::string& id, Done done) override;
+  Call Start(const ContainerIdentity& container, Done done) override;
   Call Delete(const std::string& id, Done done) override;
-  Call Query(const std::string& id, QueryDone done) override;
+  Call Query(const ContainerIdentity& container, QueryDone done) override;
   Call RemovePod(const std::string& uid, Done done) override;
   Result<std::unique_ptr<ContainerWatch>> Watch(const ContainerIdentity& container,
                                                 ExitFn exited) override;
@@ -64,8 +64,6 @@ class CriRuntime final : public ContainerRuntime {
   cri::Client client_;
   std::string name_;        ///< "containerd".
   bool knows_cdi_ = false;  ///< It looks CDI names up itself.
-  /// Our ids → the runtime's, of containers that were made and not deleted by this process.
-  std::map<std::string, std::string> created_;
   /// Pods whose sandbox is being made: others wait while the token lives.
   std::map<std::string, std::weak_ptr<const bool>> making_;
 };

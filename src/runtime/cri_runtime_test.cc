@@ -86,8 +86,10 @@ class FakeCri final {
         out += Field(1, Field(1, id) + Number(6, state));
       return out;
     });
-    Answer(cri::kContainerStatus, [this](const std::string&) {
-      return states.empty() ? "" : Field(1, Number(3, states["c"]) + Number(7, 5));
+    Answer(cri::kContainerStatus, [this](const std::string& request) {
+      return states.empty() || request != cri::EncodeIdRequest("c")
+                 ? ""
+                 : Field(1, Number(3, states["c"]) + Number(7, 5));
     });
   }
 
@@ -151,10 +153,10 @@ struct CriRuntimeTest : ::testing::Test {
     return Await<ContainerIdentity>([this](auto done) { return runtime->Create(New(), done); });
   }
   Result<void> Start() {
-    return Await<void>([this](auto done) { return runtime->Start("u.main", done); });
+    return Await<void>([this](auto done) { return runtime->Start(container, done); });
   }
   ContainerPresence Query() {
-    return *Await<ContainerPresence>([this](auto done) { return runtime->Query("u.main", done); });
+    return *Await<ContainerPresence>([this](auto done) { return runtime->Query(container, done); });
   }
   void WriteSpec(const std::string& edits) {
     tree.File("/etc/cdi/v.yaml",
@@ -173,6 +175,7 @@ struct CriRuntimeTest : ::testing::Test {
   std::unique_ptr<CriRuntime> runtime;
   pod::Pod pod{.name = "camera", .uid = "u"};
   ContainerAllocation allocation;
+  const ContainerIdentity container{.name = "containerd://c", .process = {}};
   ContainerRuntime::Call call;
 };
 
@@ -236,10 +239,10 @@ TEST_F(CriRuntimeTest, WhatSomebodyCanMendIsToldApart) {
 
 TEST_F(CriRuntimeTest, AContainerIsSeenStartedRunningAndEnded) {
   EXPECT_EQ(Query(), ContainerPresence::kAbsent);
-  const auto identity = Create();
+  ASSERT_EQ(*Create(), container);
   EXPECT_EQ(Query(), ContainerPresence::kCreated);
   std::optional<ContainerExit> exit;
-  const auto watch = *runtime->Watch(*identity, [&exit](const ContainerExit& e) { exit = e; });
+  const auto watch = *runtime->Watch(container, [&exit](const ContainerExit& e) { exit = e; });
 
   ASSERT_TRUE(Start());
   EXPECT_EQ(Query(), ContainerPresence::kRunning);

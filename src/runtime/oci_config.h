@@ -14,7 +14,7 @@ namespace tenon::runtime {
 /// Where and as what a container runs.
 struct OciOptions {
   std::string rootfs;        ///< Directory of its image; never written to.
-  std::string cgroups_path;  ///< "/tenon/<pod uid>/<container>".
+  std::string cgroups_path;  ///< "/tenon/<pod uid>/<container>.<random>".
   std::string hostname;
   std::vector<std::string> cdi_directories;  ///< Where CDI names are looked up.
 };

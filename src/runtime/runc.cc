@@ -23,6 +23,8 @@ namespace {
 constexpr base::Duration kDeadline = std::chrono::minutes(2);
 constexpr std::string_view kInstall = "; install the package runc, 1.1 or newer";
 
+constexpr std::string_view kIdPrefix = "runc://";
+
 /// One run of runc, or the error of one that could not be started, told in a later turn. It goes on
 /// when this process is killed: a create or delete that is cut off leaves a cgroup or a directory
 /// that no command of runc takes away, whereas one that ends is found by the next start.
@@ -54,6 +56,35 @@ class LaterCall final : public RuntimeCall {
 
  private:
   loop::TimerHandle timer_;
+};
+
+/// Several calls one after the other, up to the first that fails.
+class EachCall final : public RuntimeCall {
+ public:
+  using BeginFn =
+      std::function<ContainerRuntime::Call(const std::string& id, ContainerRuntime::Done done)>;
+
+  EachCall(std::vector<std::string> ids, BeginFn begin, ContainerRuntime::Done done)
+      : ids_(std::move(ids)), begin_(std::move(begin)), done_(std::move(done)) {
+    Next();
+  }
+
+ private:
+  /// Requires: there is one.
+  void Next() {
+    const std::string id = std::move(ids_.back());
+    ids_.pop_back();
+    call_ = begin_(id, [this](const Result<void>& result) {
+      if (result && !ids_.empty()) return Next();
+      const auto done = std::move(done_);
+      done(result);
+    });
+  }
+
+  std::vector<std::string> ids_;
+  const BeginFn begin_;
+  ContainerRuntime::Done done_;
+  ContainerRuntime::Call call_;
 };
 
 /// A container is its first process here.
@@ -141,6 +172,15 @@ Result<ContainerPresence> ReadPresence(const process::ChildExit& exit) {
   return Error(Code::kInternal, "runc state: unknown status \"" + base::EscapeForLine(text) + "\"");
 }
 
+std::vector<std::string> DirectoriesIn(const std::string& path) {
+  std::vector<std::string> out;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(path, error))
+    if (entry.is_directory(error) && !entry.is_symlink(error))
+      out.push_back(entry.path().filename());
+  return out;
+}
+
 /// The process id of a runc command on the containers of `state_dir`, or an empty text. What runs
 /// in containers, and what runc leaves there until they start, has another command line.
 std::string OtherCommand(const std::string& state_dir) {
@@ -177,41 +217,48 @@ ContainerRuntime::Call Runc::Run(std::vector<std::string> arguments, process::Ch
   return std::make_unique<RuncCall>(loop_, std::move(child), std::move(done));
 }
 
-Result<void> Runc::WriteBundle(const NewContainer& container) const {
+Result<void> Runc::WriteBundle(const NewContainer& container, const std::string& bundle,
+                               const std::string& cgroup) const {
   const auto rootfs_found = FindImage(options_.image_dir, container.container.image);
   if (!rootfs_found) return Error(Code::kNotFound, rootfs_found.error().message());
   const std::string& rootfs = *rootfs_found;
   const auto build = [&]() -> Result<Value> {
     TENON_TRY(const auto image, host::PosixHost::Open(rootfs));
-    return BuildOciConfig(
-        container.container, container.allocation,
-        {.rootfs = rootfs,
-         .cgroups_path = CgroupOf(container.pod.uid) + "/" + container.container.name,
-         .hostname = HostnameOf(container.pod),
-         .cdi_directories = options_.cdi_directories},
-        machine_, *image);
+    return BuildOciConfig(container.container, container.allocation,
+                          {.rootfs = rootfs,
+                           .cgroups_path = CgroupOf(container.pod.uid) + "/" + cgroup,
+                           .hostname = HostnameOf(container.pod),
+                           .cdi_directories = options_.cdi_directories},
+                          machine_, *image);
   };
   const auto config = build();
   // A device node that is not there is no image that is not there.
   if (!config) return Error(Code::kInvalidArgument, config.error().message());
-  return WriteText(base::JoinPath(container.directory, "config.json"),
-                   ToJson(*config, /*indent=*/true));
+  std::error_code error;
+  std::filesystem::create_directory(bundle, error);
+  return WriteText(base::JoinPath(bundle, "config.json"), ToJson(*config, /*indent=*/true));
 }
 
 ContainerRuntime::Call Runc::Create(const NewContainer& container, CreateDone done) {
-  if (auto written = WriteBundle(container); !written) {
+  // What was there before has been deleted: nobody needs its bundle.
+  std::error_code error;
+  for (const std::string& name : DirectoriesIn(container.directory))
+    std::filesystem::remove_all(base::JoinPath(container.directory, name), error);
+  const std::string unique = pod::RandomUid().substr(0, 8);
+  const std::string bundle = base::JoinPath(container.directory, unique);
+  const std::string id = container.id + "." + unique;
+  if (auto written = WriteBundle(container, bundle, container.container.name + "." + unique);
+      !written) {
     return std::make_unique<LaterCall>(
         loop_, [done = std::move(done), error = written.error()] { done(error); });
   }
-  const std::string log = base::JoinPath(container.directory, "runc.log");
-  const std::string pid_file = base::JoinPath(container.directory, "pid");
-  for (const std::string& path : {log, pid_file})
-    ::unlink(path.c_str());
-  return Run({"--log", log, "--log-format", "json", "create", "--bundle", container.directory,
-              "--pid-file", pid_file, container.id},
+  const std::string log = base::JoinPath(bundle, "runc.log");
+  const std::string pid_file = base::JoinPath(bundle, "pid");
+  return Run({"--log", log, "--log-format", "json", "create", "--bundle", bundle, "--pid-file",
+              pid_file, id},
              {.output_path = container.log_path},
              [done = std::move(done), log, pid_file,
-              name = "runc://" + container.id](Result<process::ChildExit> exit) {
+              name = std::string(kIdPrefix) + id](Result<process::ChildExit> exit) {
                if (!exit) return done(Error(Code::kInternal, exit.error().message()));
                if (!exit->ok()) return done(CallError(*exit, "create", LoggedMessage(log)));
                auto process = ReadPidFile(pid_file);
@@ -220,22 +267,31 @@ ContainerRuntime::Call Runc::Create(const NewContainer& container, CreateDone do
              });
 }
 
-ContainerRuntime::Call Runc::Start(const std::string& id, Done done) {
-  return Run({"--log", "/dev/null", "start", id}, {},
+ContainerRuntime::Call Runc::Start(const ContainerIdentity& container, Done done) {
+  return Run({"--log", "/dev/null", "start", RuntimeId(container)}, {},
              [done = std::move(done)](const Result<process::ChildExit>& exit) {
                done(CheckExit(exit, "start"));
              });
 }
 
 ContainerRuntime::Call Runc::Delete(const std::string& id, Done done) {
-  return Run({"--log", "/dev/null", "delete", "--force", id}, {},
-             [done = std::move(done)](const Result<process::ChildExit>& exit) {
-               done(CheckExit(exit, "delete"));
-             });
+  std::vector<std::string> ids = DirectoriesIn(options_.state_dir);
+  // Those of former versions have no random part.
+  std::erase_if(
+      ids, [&id](const std::string& known) { return known != id && !known.starts_with(id + "."); });
+  if (ids.empty())
+    return std::make_unique<LaterCall>(loop_, [done = std::move(done)] { done({}); });
+  const auto remove = [this](const std::string& known, Done removed) {
+    return Run({"--log", "/dev/null", "delete", "--force", known}, {},
+               [removed = std::move(removed)](const Result<process::ChildExit>& exit) {
+                 removed(CheckExit(exit, "delete"));
+               });
+  };
+  return std::make_unique<EachCall>(std::move(ids), remove, std::move(done));
 }
 
-ContainerRuntime::Call Runc::Query(const std::string& id, QueryDone done) {
-  return Run({"--log", "/dev/null", "state", id}, {},
+ContainerRuntime::Call Runc::Query(const ContainerIdentity& container, QueryDone done) {
+  return Run({"--log", "/dev/null", "state", RuntimeId(container)}, {},
              [done = std::move(done)](const Result<process::ChildExit>& exit) {
                if (!exit) return done(exit.error());
                done(ReadPresence(*exit));
@@ -291,9 +347,9 @@ Result<void> AwaitOtherCommands(loop::EventLoop& loop, const std::string& state_
     pid = OtherCommand(state_dir);
   }
   if (pid.empty()) return {};
-  return Error(Code::kFailedPrecondition, "a runc command of an earlier tenon kubelet, process " +
-                                              pid + ", is still at work on the containers of " +
-                                              state_dir + ": wait until it has ended, or end it");
+  return Error(Code::kDeadlineExceeded, "a runc command of an earlier tenon kubelet, process " +
+                                            pid + ", is still at work on the containers of " +
+                                            state_dir);
 }
 
 void RemoveEmptyCgroups(const std::string& path) {
@@ -305,6 +361,8 @@ void RemoveEmptyCgroups(const std::string& path) {
   }
   for (const auto& hierarchy : hierarchies) {
     std::filesystem::path cgroup = hierarchy / std::filesystem::path(path).relative_path();
+    for (const std::string& container : DirectoriesIn(cgroup))
+      ::rmdir((cgroup / container).c_str());
     while (cgroup != hierarchy && ::rmdir(cgroup.c_str()) == 0)
       cgroup = cgroup.parent_path();
   }

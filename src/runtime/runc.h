@@ -11,8 +11,9 @@
 
 namespace tenon::runtime {
 
-/// Containers by runc: each call is one run of the program. The process that calls it must
-/// AdoptOrphans(), or it cannot learn the exit codes of containers.
+/// Containers by runc: each call runs the program. Its ids are ours with a random part,
+/// "POD-UID.CONTAINER.1f00c0de". The process that calls it must AdoptOrphans(), or it cannot learn
+/// the exit codes of containers.
 class Runc final : public ContainerRuntime {
  public:
   struct Options {
@@ -27,9 +28,9 @@ class Runc final : public ContainerRuntime {
       : loop_(loop), machine_(machine), options_(std::move(options)) {}
 
   Call Create(const NewContainer& container, CreateDone done) override;
-  Call Start(const std::string& id, Done done) override;
+  Call Start(const ContainerIdentity& container, Done done) override;
   Call Delete(const std::string& id, Done done) override;
-  Call Query(const std::string& id, QueryDone done) override;
+  Call Query(const ContainerIdentity& container, QueryDone done) override;
   Call RemovePod(const std::string& uid, Done done) override;
   Result<std::unique_ptr<ContainerWatch>> Watch(const ContainerIdentity& container,
                                                 ExitFn exited) override;
@@ -37,8 +38,10 @@ class Runc final : public ContainerRuntime {
  private:
   using RanFn = std::function<void(Result<process::ChildExit>)>;
   Call Run(std::vector<std::string> arguments, process::ChildOptions child, RanFn done);
-  /// Writes config.json. Errors: as Create() has them.
-  Result<void> WriteBundle(const NewContainer& container) const;
+  /// Makes the directory `bundle` with config.json, for the cgroup of this name. Errors: as
+  /// Create() has them.
+  Result<void> WriteBundle(const NewContainer& container, const std::string& bundle,
+                           const std::string& cgroup) const;
 
   loop::EventLoop& loop_;
   host::Host& machine_;
@@ -50,10 +53,10 @@ class Runc final : public ContainerRuntime {
 Result<void> CheckRunc(loop::EventLoop& loop, const std::string& program);
 
 /// Waits until no runc command that somebody else started is at work on the containers of
-/// `state_dir`: a `tenon kubelet` that was killed leaves one behind, and a late "delete" would take
-/// away the state of a container that was made anew meanwhile. Runs the loop. Requires: whoever
-/// starts such commands has been stopped. Errors: kFailedPrecondition, naming the process, if it
-/// takes longer than `limit`.
+/// `state_dir`: a `tenon kubelet` that was killed leaves one behind, and a late "create" makes a
+/// container that nobody knows of and that waits for ever to be started. Runs the loop. Requires:
+/// whoever starts such commands has been stopped. Errors: kDeadlineExceeded, naming the process, if
+/// it takes longer than `limit`.
 Result<void> AwaitOtherCommands(loop::EventLoop& loop, const std::string& state_dir,
                                 base::Duration limit = std::chrono::seconds(10));
 
@@ -61,7 +64,8 @@ Result<void> AwaitOtherCommands(loop::EventLoop& loop, const std::string& state_
 std::string CgroupOf(const std::string& pod_uid);
 
 /// Removes the cgroup `path`, "/tenon/<pod uid>", and then "/tenon", from every hierarchy where
-/// they are empty. Containers' own cgroups are removed by runc, those above them by nobody.
+/// they are empty. Containers' own cgroups are removed by runc, unless it was killed; those above
+/// them by nobody.
 void RemoveEmptyCgroups(const std::string& path);
 
 }  // namespace tenon::runtime

@@ -22,7 +22,9 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::MatchesRegex;
 using ::testing::StartsWith;
+using ::testing::UnorderedElementsAre;
 
 constexpr std::chrono::seconds kLimit(20);
 
@@ -96,11 +98,43 @@ TEST_F(ScriptedRuncTest, AProgramThatCannotBeStartedIsToldInALaterTurn) {
   Runc runc(*loop, *machine, {.program = "/nowhere/runc", .state_dir = tree.Real("/state")});
   std::optional<std::string> why;
 
-  const auto call = runc.Start("x", [&](const Result<void>& r) { why = r.error().message(); });
+  const auto call = runc.Start({.name = "runc://x", .process = {}},
+                               [&](const Result<void>& r) { why = r.error().message(); });
 
   EXPECT_FALSE(why);
   ASSERT_TRUE(loop->RunUntil([&] { return why.has_value(); }, kLimit));
   EXPECT_EQ(*why, "exec /nowhere/runc: No such file or directory");
+}
+
+TEST_F(ScriptedRuncTest, EverythingOfOneContainerIsDeletedAndNothingOfOthers) {
+  for (const char* id : {"u.main", "u.main.1", "u.main.2", "u.main2.1", "w.main.1"})
+    tree.Directory("/state/" + std::string(id));
+  Runc runc(*loop, *machine,
+            {.program = Program("rmdir \"$2/$7\""), .state_dir = tree.Real("/state")});
+  std::optional<Result<void>> result;
+
+  const auto call = runc.Delete("u.main", [&](const Result<void>& r) { result.emplace(r); });
+  ASSERT_TRUE(loop->RunUntil([&] { return result.has_value(); }, kLimit));
+
+  EXPECT_TRUE(*result);
+  std::vector<std::string> left;
+  for (const auto& entry : std::filesystem::directory_iterator(tree.Real("/state")))
+    left.push_back(entry.path().filename());
+  EXPECT_THAT(left, UnorderedElementsAre("u.main2.1", "w.main.1"));
+}
+
+TEST_F(ScriptedRuncTest, ADeletionThatFailsIsNotGoneOnWith) {
+  for (const char* id : {"u.main.1", "u.main.2"})
+    tree.Directory("/state/" + std::string(id));
+  Runc runc(*loop, *machine,
+            {.program = Program("echo it broke >&2; exit 1"), .state_dir = tree.Real("/state")});
+  std::optional<std::string> why;
+
+  const auto call =
+      runc.Delete("u.main", [&](const Result<void>& r) { why = r ? "" : r.error().message(); });
+
+  ASSERT_TRUE(loop->RunUntil([&] { return why.has_value(); }, kLimit));
+  EXPECT_EQ(*why, "runc delete: it broke");
 }
 
 TEST_F(ScriptedRuncTest, WhatCannotBeUnderstoodIsAnError) {
@@ -109,7 +143,8 @@ TEST_F(ScriptedRuncTest, WhatCannotBeUnderstoodIsAnError) {
   std::optional<std::string> why;
 
   const auto call =
-      runc.Query("x", [&](const Result<ContainerPresence>& r) { why = r.error().message(); });
+      runc.Query({.name = "runc://x", .process = {}},
+                 [&](const Result<ContainerPresence>& r) { why = r.error().message(); });
 
   ASSERT_TRUE(loop->RunUntil([&] { return why.has_value(); }, kLimit));
   EXPECT_EQ(*why, "runc state: unknown status \"odd\"");
@@ -126,6 +161,7 @@ struct RuncTest : ::testing::Test {
   ContainerAllocation allocation;
   const std::string uid = "tenon-test-" + std::to_string(::getpid());
   ContainerRuntime::Call call;
+  ContainerIdentity last{.name = "runc://none", .process = {}};  ///< That Create() made.
   std::unique_ptr<ContainerWatch> watch;
   std::optional<ContainerExit> exit;
 
@@ -166,7 +202,7 @@ struct RuncTest : ::testing::Test {
   Result<ContainerIdentity> Create(const std::string& script) {
     container.command = {"/bin/sh", "-c", script};
     const pod::Pod pod{.name = "test", .uid = uid};
-    return Await<ContainerIdentity>([&](auto done) {
+    auto created = Await<ContainerIdentity>([&](auto done) {
       return runc->Create({.id = uid + ".main",
                            .pod = pod,
                            .container = container,
@@ -175,19 +211,20 @@ struct RuncTest : ::testing::Test {
                            .log_path = tree.Real("/output")},
                           done);
     });
+    if (created) last = *created;
+    return created;
   }
   void Watch(const ContainerIdentity& identity) {
     watch = *runc->Watch(identity, [this](const ContainerExit& e) { exit = e; });
   }
   Result<void> Start() {
-    return Await<void>([this](auto done) { return runc->Start(uid + ".main", done); });
+    return Await<void>([this](auto done) { return runc->Start(last, done); });
   }
   Result<void> Delete() {
     return Await<void>([this](auto done) { return runc->Delete(uid + ".main", done); });
   }
   ContainerPresence Query() {
-    return *Await<ContainerPresence>(
-        [this](auto done) { return runc->Query(uid + ".main", done); });
+    return *Await<ContainerPresence>([this](auto done) { return runc->Query(last, done); });
   }
   /// Runs `script` to its end; returns what it wrote.
   std::string Run(const std::string& script) {
@@ -214,7 +251,7 @@ TEST_F(RuncTest, PresenceFollowsTheContainer) {
   EXPECT_EQ(Query(), ContainerPresence::kAbsent);
   const auto identity = Create("exec busybox sleep 1000");
   ASSERT_TRUE(identity) << identity.error().message();
-  EXPECT_EQ(identity->name, "runc://" + uid + ".main");
+  EXPECT_THAT(identity->name, MatchesRegex("runc://" + uid + "\\.main\\.[0-9a-f]{8}"));
   Watch(*identity);
   EXPECT_EQ(Query(), ContainerPresence::kCreated);
 
@@ -224,6 +261,39 @@ TEST_F(RuncTest, PresenceFollowsTheContainer) {
   watch->Kill();
   ASSERT_TRUE(loop->RunUntil([this] { return exit.has_value(); }, kLimit));
   EXPECT_EQ(exit->exit_code, 137);
+}
+
+TEST_F(RuncTest, ALateCommandForAContainerDoesNotTouchItsSuccessor) {
+  ASSERT_TRUE(Create("exec busybox sleep 1000"));
+  const ContainerIdentity first = last;
+  ASSERT_TRUE(Delete());
+  ASSERT_TRUE(Create("exec busybox sleep 1000"));
+  ASSERT_TRUE(Start());
+  Watch(last);
+
+  std::optional<process::ChildExit> late;
+  const auto child =
+      process::Child::Start(*loop,
+                            {.argv = {"/usr/sbin/runc", "--root", tree.Real("/state"), "delete",
+                                      "--force", RuntimeId(first)}},
+                            [&late](process::ChildExit e) { late = std::move(e); });
+  ASSERT_TRUE(loop->RunUntil([&late] { return late.has_value(); }, kLimit));
+
+  EXPECT_NE(first.name, last.name);
+  EXPECT_EQ(Query(), ContainerPresence::kRunning);
+  EXPECT_FALSE(exit);
+}
+
+TEST_F(RuncTest, WhatAKilledCreateLeftOfAContainerGoesWithIt) {
+  ASSERT_TRUE(Create("exec busybox sleep 1000"));
+  const ContainerIdentity forgotten = last;
+  ASSERT_TRUE(Create("exec busybox sleep 1000"));
+
+  ASSERT_TRUE(Delete());
+
+  EXPECT_EQ(Query(), ContainerPresence::kAbsent);
+  last = forgotten;
+  EXPECT_EQ(Query(), ContainerPresence::kAbsent);
 }
 
 TEST_F(RuncTest, AProgramThatIsNotThereIsAnErrorInRuncsWords) {

@@ -127,6 +127,12 @@ struct ContainerTest : KubeletProcessTest {
   bool AwaitOutput(const std::string& name, const std::string& text) {
     return Await([&] { return Output(name).find(text) != std::string::npos; });
   }
+  /// What runc calls the pod's container.
+  std::string IdOf(const std::string& name) {
+    const Value pod = Pod(name);
+    return TextAt(pod.At({"status", "containerStatuses"})->items()[0], {"containerID"})
+        .substr(std::string("runc://").size());
+  }
   /// Until the pod's record on disk has this text.
   bool AwaitRecord(const std::string& name, const std::string& text) {
     const std::string uid = TextAt(Pod(name), {"metadata", "uid"});
@@ -236,8 +242,7 @@ TEST_F(ContainerTest, ASidecarKeepsItsDeviceOverARestartAndEndsAfterTheOthers) {
   EXPECT_EQ(TextAt(SidecarState("first"), {"running", "startedAt"}), before);
   EXPECT_THAT(Submit("second", "true", kLimit), HasSubstr("Requested: 1, Available: 0"));
 
-  const std::string uid = TextAt(Pod("first"), {"metadata", "uid"});
-  Program end(*loop, {"/usr/sbin/runc", "--root", Directory() + "/runc", "exec", uid + ".main",
+  Program end(*loop, {"/usr/sbin/runc", "--root", Directory() + "/runc", "exec", IdOf("first"),
                       "/bin/busybox", "touch", "/tmp/end"});
   EXPECT_EQ(end.WaitForExit().code, 0) << end.output();
   // No kubelet but the one that started them sees their exit codes.
@@ -250,10 +255,7 @@ TEST_F(ContainerTest, ASidecarKeepsItsDeviceOverARestartAndEndsAfterTheOthers) {
 TEST_F(ContainerTest, AContainerThatEndsWhileItIsDownIsNoted) {
   ASSERT_EQ(Submit("first", "exec busybox sleep 1000", kLimit), "Pending ");
   ASSERT_TRUE(AwaitPhase("first", "Running"));
-  const Value pod = Pod("first");
-  const std::string id =
-      TextAt(pod.At({"status", "containerStatuses"})->items()[0], {"containerID"})
-          .substr(std::string("runc://").size());
+  const std::string id = IdOf("first");
 
   KillKubelet();
   Program kill(*loop, {"/usr/sbin/runc", "--root", Directory() + "/runc", "kill", id, "KILL"});

@@ -96,9 +96,10 @@ void ContainerRunner::RetryLater(const std::string& reason, std::string message)
 
 void ContainerRunner::OnCreated(const Result<runtime::ContainerIdentity>& identity) {
   if (!identity) return OnCreateFailed(identity.error());
-  if (auto watched = Watch(*identity); !watched) return FailStart(watched.error().message());
+  identity_ = *identity;
+  if (auto watched = Watch(); !watched) return FailStart(watched.error().message());
   step_ = Step::kSaving;
-  observer_.save(*identity,
+  observer_.save(identity_,
                  [this, alive = std::weak_ptr<const bool>(alive_)](const Result<void>& result) {
                    if (!alive.expired()) OnSaved(result);
                  });
@@ -121,9 +122,9 @@ void ContainerRunner::OnCreateFailed(const Error& error) {
   RetryLater(std::string(WaitReason(error.code())), std::move(message));
 }
 
-Result<void> ContainerRunner::Watch(const runtime::ContainerIdentity& identity) {
+Result<void> ContainerRunner::Watch() {
   TENON_TRY(watch_, environment_.runtime->Watch(
-                        identity, [this](const runtime::ContainerExit& exit) { OnExit(exit); }));
+                        identity_, [this](const runtime::ContainerExit& exit) { OnExit(exit); }));
   return {};
 }
 
@@ -132,7 +133,7 @@ void ContainerRunner::OnSaved(const Result<void>& result) {
   if (!result) return FailStart(result.error().message());
   if (stopping() || early_exit_) return FailStart("it was ended before its program was started");
   step_ = Step::kStarting;
-  call_ = environment_.runtime->Start(id(),
+  call_ = environment_.runtime->Start(identity_,
                                       [this](const Result<void>& started) { OnStarted(started); });
 }
 
@@ -244,30 +245,28 @@ void ContainerRunner::Recover(const pod::ContainerStatus& status,
     return;
   }
   if (terminated) return Remove(Step::kEnded);
-  AskRuntime(identity);
+  if (!identity) return Remove(Step::kIdle);
+  identity_ = *identity;
+  AskRuntime();
 }
 
-void ContainerRunner::AskRuntime(const std::optional<runtime::ContainerIdentity>& identity) {
+void ContainerRunner::AskRuntime() {
   step_ = Step::kRecovering;
   call_ = environment_.runtime->Query(
-      id(), [this, identity](Result<runtime::ContainerPresence> presence) {
-        OnQueried(std::move(presence), identity);
-      });
+      identity_,
+      [this](const Result<runtime::ContainerPresence>& presence) { OnQueried(presence); });
 }
 
-void ContainerRunner::OnQueried(Result<runtime::ContainerPresence> presence,
-                                const std::optional<runtime::ContainerIdentity>& identity) {
+void ContainerRunner::OnQueried(const Result<runtime::ContainerPresence>& presence) {
   if (!presence) {
     environment_.log.Error("container cannot be looked at, trying again",
                            {{"container", id()}, {"why", presence.error().message()}});
-    timer_ = environment_.loop.timers().After(backoff_.Next(),
-                                              [this, identity] { AskRuntime(identity); });
+    timer_ = environment_.loop.timers().After(backoff_.Next(), [this] { AskRuntime(); });
     return;
   }
-  // None on record, or one that still waits to be told: the program has not run since.
-  if (!identity || *presence == runtime::ContainerPresence::kCreated) return Remove(Step::kIdle);
+  if (*presence == runtime::ContainerPresence::kCreated) return ForgetUnstarted();
   // Some runtimes can still tell how one that has ended did so.
-  if (*presence != runtime::ContainerPresence::kAbsent && Watch(*identity)) {
+  if (*presence != runtime::ContainerPresence::kAbsent && Watch()) {
     // It was started, though the record may not say so yet.
     const bool told = state_.started_at != base::WallTime{};
     SetRunning(told ? state_.started_at : environment_.clock.WallNow());
@@ -278,6 +277,18 @@ void ContainerRunner::OnQueried(Result<runtime::ContainerPresence> presence,
   }
   step_ = Step::kRunning;
   OnExit({});
+}
+
+/// A kubelet that finds it on record and gone takes it for one that has run and ended, so it has to
+/// be off the record before it goes.
+void ContainerRunner::ForgetUnstarted() {
+  observer_.save(std::nullopt, [this, alive = std::weak_ptr<const bool>(alive_)](
+                                   const Result<void>& result) {
+    if (alive.expired()) return;
+    if (!result)
+      environment_.log.Error("pod record cannot be written", {{"why", result.error().message()}});
+    Remove(Step::kIdle);
+  });
 }
 
 void ContainerRunner::Stop(base::Duration grace) {

@@ -26,10 +26,11 @@ namespace tenon::kubelet {
 class ContainerRunner final {
  public:
   /// What its pod does for it. `changed` runs after each change of state() and may not destroy the
-  /// runner; `save` makes the process durable before the program is started.
+  /// runner; `save` makes durable what the container is: before its program is started, and, with
+  /// nullopt, before one is removed whose program never ran.
   struct Observer {
     std::function<void()> changed;
-    std::function<void(const runtime::ContainerIdentity&, PodStore::Done)> save;
+    std::function<void(const std::optional<runtime::ContainerIdentity>&, PodStore::Done)> save;
   };
 
   ContainerRunner(const PodEnvironment& environment, const pod::Pod& pod,
@@ -55,7 +56,7 @@ class ContainerRunner final {
   void Stop(base::Duration grace);
 
   const std::string& name() const { return container_.name; }
-  /// What the runtime calls it.
+  /// What we call it to the runtime, which has a name of its own for each time that it is made.
   std::string id() const { return pod_.uid + "." + container_.name; }
   const pod::ContainerState& state() const { return state_; }
   /// How it ended the time before; nullopt until it is started again.
@@ -95,11 +96,11 @@ class ContainerRunner final {
   void OnSaved(const Result<void>& result);
   void OnStarted(const Result<void>& result);
   void OnExit(const runtime::ContainerExit& exit);
-  void AskRuntime(const std::optional<runtime::ContainerIdentity>& identity);
-  void OnQueried(Result<runtime::ContainerPresence> presence,
-                 const std::optional<runtime::ContainerIdentity>& identity);
+  void AskRuntime();
+  void OnQueried(const Result<runtime::ContainerPresence>& presence);
+  void ForgetUnstarted();
 
-  Result<void> Watch(const runtime::ContainerIdentity& identity);
+  Result<void> Watch();
   void RetryLater(const std::string& reason, std::string message);
   void SetRunning(base::WallTime since);
   void FailStart(std::string message);
@@ -117,6 +118,7 @@ class ContainerRunner final {
   pod::ContainerState state_;
   std::optional<pod::ContainerState> last_state_;
   int restarts_ = 0;
+  runtime::ContainerIdentity identity_;               ///< Of the container that was made last.
   base::MonotonicTime started_{};                     ///< Its program, the last time.
   std::optional<base::Duration> stop_;                ///< The grace of Stop().
   std::optional<runtime::ContainerExit> early_exit_;  ///< Seen before the runtime's answer.

@@ -74,7 +74,8 @@ class FakeRuntime final : public runtime::ContainerRuntime {
       done(runtime::ContainerIdentity{.name = "fake://" + id, .process = *process});
     });
   }
-  Call Start(const std::string& id, Done done) override {
+  Call Start(const runtime::ContainerIdentity& container, Done done) override {
+    const std::string id = runtime::RuntimeId(container);
     asked.push_back("start " + id);
     if (hold_starts) return Later([] {});
     if (!start_error.empty()) return Later([this, done] { done(Wrong(start_error)); });
@@ -118,7 +119,8 @@ class FakeRuntime final : public runtime::ContainerRuntime {
                               }));
     return std::unique_ptr<runtime::ContainerWatch>(std::make_unique<FakeWatch>(std::move(watch)));
   }
-  Call Query(const std::string& id, QueryDone done) override {
+  Call Query(const runtime::ContainerIdentity& container, QueryDone done) override {
+    const std::string id = runtime::RuntimeId(container);
     asked.push_back("query " + id);
     return Later([this, id, done] { done(Presence(id)); });
   }

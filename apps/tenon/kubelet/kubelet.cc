@@ -38,8 +38,15 @@ std::string HostName() {
   return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "localhost";
 }
 
+/// What a late command could leave behind is no reason not to start.
+void AwaitCommandsOfOthers(loop::EventLoop& loop, base::Log& log, const std::string& state_dir) {
+  if (auto ended = runtime::AwaitOtherCommands(loop, state_dir); !ended)
+    log.Warning("a container that nobody knows of may stay behind",
+                {{"why", ended.error().message()}});
+}
+
 Result<std::unique_ptr<runtime::ContainerRuntime>> MakeRuntime(loop::EventLoop& loop,
-                                                               host::Host& machine,
+                                                               base::Log& log, host::Host& machine,
                                                                const KubeletOptions& options,
                                                                const std::string& state_dir) {
   std::unique_ptr<runtime::ContainerRuntime> out;
@@ -49,7 +56,7 @@ Result<std::unique_ptr<runtime::ContainerRuntime>> MakeRuntime(loop::EventLoop& 
     case RuntimeKind::kRunc:
       TENON_TRY_VOID(runtime::CheckRunc(loop, options.runtime_path));
       TENON_TRY_VOID(runtime::AdoptOrphans());
-      TENON_TRY_VOID(runtime::AwaitOtherCommands(loop, state_dir));
+      AwaitCommandsOfOthers(loop, log, state_dir);
       out = std::make_unique<runtime::Runc>(
           loop, machine,
           runtime::Runc::Options{.program = options.runtime_path,
@@ -123,7 +130,7 @@ Result<void> RunKubelet(const KubeletOptions& options) {
   const bool forget =
       !machine->Stat(base::JoinPath(root + "/device-plugins", checkpoint::kFileName));
   TENON_TRY(const auto runtime,
-            MakeRuntime(*loop, *machine, options, base::JoinPath(root, "runc")));
+            MakeRuntime(*loop, log, *machine, options, base::JoinPath(root, "runc")));
   TENON_TRY(const auto service, kubelet_service::KubeletService::Start(
                                     *loop, log, std::move(directory), service_options));
 

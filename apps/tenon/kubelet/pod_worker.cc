@@ -48,8 +48,10 @@ PodWorker::PodWorker(const PodEnvironment& environment, PodRecord record)
 ContainerRunner::Observer PodWorker::Observe(const std::string& container) {
   return {.changed = [this] { ScheduleAdvance(); },
           .save =
-              [this, container](const runtime::ContainerIdentity& identity, PodStore::Done done) {
-                record_.processes[container] = identity;
+              [this, container](const std::optional<runtime::ContainerIdentity>& identity,
+                                PodStore::Done done) {
+                record_.processes.erase(container);
+                if (identity) record_.processes[container] = *identity;
                 CopyStates();
                 Save(std::move(done));
               }};

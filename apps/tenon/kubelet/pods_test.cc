@@ -344,6 +344,7 @@ TEST_F(PodsTest, ASidecarIsStoppedWhenThoseAfterItHaveEndedAndItsGraceIsThatOfTh
   CreateAndWait(MakeSidecarPod());
   ASSERT_TRUE(Await([this] { return runtime.Runs("u.first"); }));
   runtime.End("u.first", 0);
+  ASSERT_TRUE(Await([this] { return runtime.Runs("u.main"); }));
   ASSERT_TRUE(AwaitPhase(Phase::kRunning));
 
   Delete(std::chrono::seconds(3600));
@@ -364,6 +365,7 @@ TEST_F(PodsTest, SidecarsRunOnOverARestartAlsoOneInTheMiddleOfTheEnd) {
   CreateAndWait(MakeSidecarPod());
   ASSERT_TRUE(Await([this] { return runtime.Runs("u.first"); }));
   runtime.End("u.first", 0);
+  ASSERT_TRUE(Await([this] { return runtime.Runs("u.main"); }));
   ASSERT_TRUE(AwaitPhase(Phase::kRunning));
   ASSERT_TRUE(Restart());
   ASSERT_TRUE(Await([this] { return Last(devices.asked) != "retain u"; }));
@@ -553,6 +555,22 @@ TEST_F(PodsTest, AContainerThatWasMadeAndNotStartedIsMadeAnew) {
 
   EXPECT_THAT(runtime.asked,
               ElementsAre("query u.main", "delete u.main", "create u.main", "start u.main"));
+}
+
+TEST_F(PodsTest, AContainerThatWasRemovedUnstartedWhenTheKubeletWasKilledAgainIsMadeAnew) {
+  runtime.hold_starts = true;
+  CreateAndWait(MakePod({}, {"main"}));
+  ASSERT_TRUE(Await([this] { return Last(runtime.asked) == "start u.main"; }));
+  ASSERT_TRUE(Restart());
+  runtime.hold_deletes = true;
+  ASSERT_TRUE(Await([this] { return Last(runtime.asked) == "delete u.main"; }));
+  runtime.ReleaseDeletes();
+  ASSERT_FALSE(runtime.Knows("u.main"));
+
+  runtime.hold_starts = false;
+  ASSERT_TRUE(Restart());
+
+  EXPECT_TRUE(Await([this] { return runtime.Runs("u.main"); }));
 }
 
 TEST_F(PodsTest, APodThatIsRefusedAfterARestartIsEnded) {
