@@ -1,6 +1,7 @@
 #pragma once
 
 #include <gtest/gtest.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -91,17 +92,18 @@ class FakeRuntime final : public runtime::ContainerRuntime {
   }
   Call Delete(const std::string& id, Done done) override {
     asked.push_back("delete " + id);
-    const auto act = [this, id, done] {
-      const auto found = containers_.find(id);
-      if (found != containers_.end()) {
-        Kill(found->second);
-        containers_.erase(found);
-      }
-      done({});
-    };
-    if (!hold_deletes) return Later(act);
-    held_deletes_.push_back(act);
-    return Later([] {});
+    if (!hold_deletes)
+      return Later([this, id, done] {
+        Remove(id);
+        done({});
+      });
+    // As a command of runc it goes on when the kubelet that began it is gone.
+    auto call = std::make_unique<HeldCall>();
+    held_deletes_.push_back([this, id, done, waits = std::weak_ptr<bool>(call->waits)] {
+      Remove(id);
+      if (!waits.expired()) done({});
+    });
+    return call;
   }
   Call RemovePod(const std::string& uid, Done done) override {
     removed_pods.push_back(uid);
@@ -150,8 +152,18 @@ class FakeRuntime final : public runtime::ContainerRuntime {
     loop::TimerHandle timer_;
   };
 
+  struct HeldCall final : runtime::RuntimeCall {
+    const std::shared_ptr<bool> waits = std::make_shared<bool>(true);
+  };
+
   Call Later(std::function<void()> act) {
     return std::make_unique<LaterCall>(loop_, std::move(act));
+  }
+  void Remove(const std::string& id) {
+    const auto found = containers_.find(id);
+    if (found == containers_.end()) return;
+    Kill(found->second);
+    containers_.erase(found);
   }
   static Error Wrong(const std::string& text) { return {Code::kInternal, text}; }
   static void Kill(const Container& container) {
@@ -172,6 +184,7 @@ class FakeRuntime final : public runtime::ContainerRuntime {
     EXPECT_EQ(::pipe(ends), 0);
     const pid_t pid = ::fork();
     if (pid == 0) {
+      ::prctl(PR_SET_PDEATHSIG, SIGKILL);
       if (ignore_sigterm) ::signal(SIGTERM, SIG_IGN);
       char code = 0;
       while (::read(ends[0], &code, 1) != 1)
