@@ -8,7 +8,7 @@ namespace {
 cdi::ContainerEdits EditsOf(const ContainerAllocation& allocation) {
   cdi::ContainerEdits edits;
   for (const auto& [name, value] : allocation.env)
-    edits.env.push_back(name + "=" + value);
+    edits.env.emplace_back(name).append("=").append(value);
   for (const DeviceNode& node : allocation.device_nodes)
     edits.device_nodes.push_back({.path = node.container_path,
                                   .host_path = node.host_path,

@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 
-#include <cstdlib>
 #include <fstream>
 #include <map>
 #include <optional>
@@ -12,6 +11,7 @@
 #include "cdi/spec_files.h"
 #include "checkpoint/checkpoint.h"
 #include "discovery/sysfs_tree.h"
+#include "spine/layout.h"
 #include "spine/spine_fixture.h"
 #include "value/value.h"
 #include "wire/messages.h"
@@ -251,11 +251,8 @@ TEST_F(DevicesTest, WhereHoldersAreNotKnownNothingIsOpened) {
 /// The layout of a real machine: a hub behind a hub with twins that have no serial numbers, one of
 /// them in port 10, and a composite camera with a microphone.
 TEST_F(DevicesTest, ARealLayoutOfHubsTwinsAndACompositeDeviceIsFound) {
-  const std::string copy = "umockdev-run --device " LAYOUTS_PATH
-                           "/usb.umockdev -- sh -c 'cp -a \"$UMOCKDEV_DIR\"/sys " +
-                           sysfs.tree.root() + "' 2>&1";
-  // NOLINTNEXTLINE(cert-env33-c,concurrency-mt-unsafe): a test's own command, with one thread.
-  if (std::system(copy.c_str()) != 0) GTEST_SKIP() << "needs umockdev-run";
+  if (!MakeSysOfLayout(LAYOUTS_PATH "/usb.umockdev", sysfs.tree.root()))
+    GTEST_SKIP() << "needs umockdev-run";
   for (unsigned number : {2U, 3U, 14U, 15U, 16U})
     ASSERT_TRUE(sysfs.tree.CharacterDevice(discovery::SysfsTree::UsbNode(1, number), 189, number));
   ASSERT_TRUE(sysfs.tree.CharacterDevice("/dev/ttyUSB2", 188, 2));
