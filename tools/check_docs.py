@@ -3,8 +3,8 @@
 docs/config.schema.json says.
 
 In docs/architecture.md every `path/like/this.cc` in backticks counts, relative to src/ or to the
-root; in all documents every relative link target does; in docs/asks.md, security.md and
-upstream-cases.md every `Suite.Test` in backticks must be a test.
+root; in all documents every relative link target does, and every table must be whole; in
+docs/asks.md, security.md and upstream-cases.md every `Suite.Test` in backticks must be a test.
 """
 import json
 import pathlib
@@ -15,6 +15,9 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 PATH = re.compile(r"`([\w.-]+(?:/[\w.-]+)+)/?`")
 TEST = re.compile(r"`(\w+)\.(\w+)`")
 TESTS = re.compile(r"^TEST(?:_F|_P)?\((\w+), (\w+)\)", re.M)
+CODE = re.compile(r"`[^`]*`")
+BAR = re.compile(r"(?<!\\)\|")
+RULE = re.compile(r"[|\-: ]+$")
 LINK = re.compile(r"\]\((?!https?:|#|mailto:)([^)#\s]+)")
 
 
@@ -55,8 +58,24 @@ def missing_tests():
                     yield f"{page.relative_to(ROOT)}:{no}: there is no test {'.'.join(test)}"
 
 
+def broken_tables():
+    """Rows with other cells than the head of their table, and rules that are not its second line."""
+    for page in [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("examples/**/*.md"),
+                 *ROOT.glob("bench/*.md")]:
+        table = []
+        for no, line in enumerate([*page.read_text().splitlines(), ""], 1):
+            if line.startswith("|"):
+                table.append((no, line))
+                continue
+            cells = [len(BAR.findall(CODE.sub("", row))) for _, row in table]
+            for i, (at, row) in enumerate(table):
+                if cells[i] != cells[0] or (RULE.match(row) is not None) != (i == 1):
+                    yield f"{page.relative_to(ROOT)}:{at}: this row does not fit its table"
+            table = []
+
+
 def main():
-    bad = [*missing(), *unlike_schema(), *missing_tests()]
+    bad = [*missing(), *unlike_schema(), *missing_tests(), *broken_tables()]
     print("\n".join(bad) or "documents name only files that exist")
     return bool(bad)
 

@@ -1,17 +1,14 @@
 #include "tenon/doctor.h"
 
 #include <fmt/format.h>
-#include <sys/stat.h>
 
 #include <algorithm>
 #include <charconv>
-#include <filesystem>
-#include <fstream>
 #include <sstream>
 
-#include "base/errno_error.h"
 #include "base/strings.h"
 #include "config/config.h"
+#include "host/host.h"
 #include "host/uevent_socket.h"
 #include "loop/unix_socket.h"
 #include "tenon/checkpoint_view.h"
@@ -23,7 +20,6 @@
 namespace tenon::cli {
 namespace {
 
-namespace fs = std::filesystem;
 using Verdict = Finding::Verdict;
 
 constexpr size_t kMaxCheckpointMiB = 64;
@@ -44,28 +40,22 @@ Finding Bad(std::string what, std::string found, std::string advice) {
   return {Verdict::kBad, std::move(what), std::move(found), std::move(advice)};
 }
 
-std::string SmallFile(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  std::string text(4096, '\0');
-  in.read(text.data(), static_cast<std::streamsize>(text.size()));
-  text.resize(static_cast<size_t>(in.gcount()));
-  while (text.ends_with('\n'))
-    text.pop_back();
-  return text;
-}
-
 /// Whether only root may put something there. `why` says who else may.
-bool IsRootsAlone(const struct stat& file, std::string& why) {
-  if (file.st_uid != 0) why = fmt::format("belongs to uid {}", file.st_uid);
-  if ((file.st_mode & (S_IWGRP | S_IWOTH)) != 0)
-    why = fmt::format("has mode {:04o}, so that others may write to it", file.st_mode & 07777);
+bool IsRootsAlone(const host::FileStat& file, std::string& why) {
+  if (file.uid != 0) why = fmt::format("belongs to uid {}", file.uid);
+  if ((file.mode & 022) != 0)
+    why = fmt::format("has mode {:04o}, so that others may write to it", file.mode & 07777);
   return why.empty();
 }
 
 class Examination final {
  public:
-  explicit Examination(const DoctorOptions& options)
-      : options_(options), plugins_(base::JoinPath(options.kubelet_dir, "device-plugins")) {}
+  /// `machine` is options.root, `host` where the sockets are.
+  Examination(const DoctorOptions& options, host::Host& machine, host::Host& host)
+      : options_(options),
+        machine_(machine),
+        host_(host),
+        plugins_(base::JoinPath(options.kubelet_dir, "device-plugins")) {}
 
   std::vector<Finding> Run() {
     LookAtKubeletProcess();
@@ -87,24 +77,32 @@ class Examination final {
 
  private:
   void Add(Finding finding) { findings_.push_back(std::move(finding)); }
-  std::string At(std::string_view path) const { return base::JoinPath(options_.root, path); }
+  /// The first bytes of a file of the machine, without the line's end; empty if there is none.
+  std::string SmallFile(const std::string& path) const {
+    auto text = machine_.Read(path, 4096);
+    if (!text) return {};
+    while (text->ends_with('\n'))
+      text->pop_back();
+    return *std::move(text);
+  }
 
   /// The --root-dir of the kubelet, which is not the one that we were told?
   void LookAtKubeletProcess() {
-    std::error_code ignored;
-    for (const auto& entry : fs::directory_iterator(At("/proc"), ignored)) {
-      if (SmallFile(entry.path() / "comm") != "kubelet") continue;
+    const auto processes = machine_.List("/proc");
+    for (const std::string& process : processes ? *processes : std::vector<std::string>()) {
+      const std::string directory = "/proc/" + process;
+      if (SmallFile(directory + "/comm") != "kubelet") continue;
       std::string root_dir = "/var/lib/kubelet";
       std::vector<std::string> args;
-      std::istringstream line(SmallFile(entry.path() / "cmdline"));
+      std::istringstream line(SmallFile(directory + "/cmdline"));
       for (std::string arg; std::getline(line, arg, '\0');)
         args.push_back(arg);
       for (size_t i = 0; i < args.size(); ++i) {
         if (args[i].starts_with("--root-dir=")) root_dir = args[i].substr(11);
         if (args[i] == "--root-dir" && i + 1 < args.size()) root_dir = args[i + 1];
       }
-      const std::string found = fmt::format("runs as process {}, its directory is {}",
-                                            entry.path().filename().string(), root_dir);
+      const std::string found =
+          fmt::format("runs as process {}, its directory is {}", process, root_dir);
       if (root_dir == options_.kubelet_dir) return Add(Good("kubelet", found));
       return Add(Note("kubelet", found,
                       fmt::format("if its sockets are there, give --kubelet-dir {} to tenon and "
@@ -117,18 +115,18 @@ class Examination final {
 
   bool LookAtPluginDirectory() {
     const std::string what = "device-plugin directory";
-    struct stat file {};
-    if (::stat(plugins_.c_str(), &file) != 0) {
-      Add(Bad(what, base::ErrnoError("stat", plugins_).message(),
+    auto file = host_.Stat(plugins_);
+    if (!file) {
+      Add(Bad(what, file.error().message(),
               "start the kubelet, or name its directory with --kubelet-dir"));
       return false;
     }
-    if (!S_ISDIR(file.st_mode)) {
+    if (file->kind != host::FileKind::kDirectory) {
       Add(Bad(what, plugins_ + " is no directory", "name the kubelet's with --kubelet-dir"));
       return false;
     }
     std::string why;
-    if (IsRootsAlone(file, why)) {
+    if (IsRootsAlone(*file, why)) {
       Add(Good(what, plugins_));
     } else {
       Add(Bad(what, plugins_ + " " + why,
@@ -150,11 +148,12 @@ class Examination final {
   void LookForDeadSockets() {
     std::vector<std::string> dead;
     size_t living = 0;
-    std::error_code ignored;
-    for (const auto& entry : fs::directory_iterator(plugins_, ignored)) {
-      const std::string name = entry.path().filename();
-      if (!entry.is_socket(ignored) || name == "kubelet.sock") continue;
-      auto connected = loop::ConnectUnix(entry.path());
+    const auto names = host_.List(plugins_);
+    for (const std::string& name : names ? *names : std::vector<std::string>()) {
+      const std::string path = base::JoinPath(plugins_, name);
+      auto file = host_.Stat(path);
+      if (!file || file->kind != host::FileKind::kSocket || name == "kubelet.sock") continue;
+      auto connected = loop::ConnectUnix(path);
       if (connected) {
         ++living;
       } else if (connected.error().code() == Code::kUnavailable) {
@@ -164,7 +163,6 @@ class Examination final {
     const std::string plugins =
         fmt::format("{} {}", living, living == 1 ? "plugin listens" : "plugins listen");
     if (dead.empty()) return Add(Good("plugin sockets", plugins));
-    std::sort(dead.begin(), dead.end());
     const size_t more = dead.size() - std::min(dead.size(), kShownNames);
     dead.resize(dead.size() - more);
     Add(Note("plugin sockets",
@@ -176,7 +174,7 @@ class Examination final {
   void LookAtCheckpoint() {
     const std::string what = "checkpoint";
     const std::string path = base::JoinPath(plugins_, checkpoint::kFileName);
-    if (std::error_code error; !fs::exists(path, error) && !error)
+    if (auto file = host_.Stat(path); !file && file.error().code() == Code::kNotFound)
       return Add(Good(what, "none yet"));
     auto text = ReadInput(path, kMaxCheckpointMiB);
     if (!text)
@@ -278,7 +276,7 @@ class Examination final {
     for (const Limit& limit :
          {Limit{"max_user_instances", kFewInstances}, Limit{"max_user_watches", kFewWatches}}) {
       const std::string path = fmt::format("/proc/sys/fs/inotify/{}", limit.name);
-      const std::string text = SmallFile(At(path));
+      const std::string text = SmallFile(path);
       int64_t value = 0;
       if (std::from_chars(text.data(), text.data() + text.size(), value).ec != std::errc())
         continue;
@@ -293,7 +291,7 @@ class Examination final {
   }
 
   void LookAtSelinux() {
-    const std::string enforcing = SmallFile(At("/sys/fs/selinux/enforce"));
+    const std::string enforcing = SmallFile("/sys/fs/selinux/enforce");
     if (enforcing != "1")
       return Add(Good("SELinux", enforcing.empty() ? "not in use" : "permissive"));
     Add(Note("SELinux", "enforcing",
@@ -302,16 +300,18 @@ class Examination final {
   }
 
   void LookAtCdi(const char* directory) {
-    struct stat file {};
-    if (::stat(At(directory).c_str(), &file) != 0) return;
+    auto file = machine_.Stat(directory);
+    if (!file) return;
     std::string why;
-    if (!S_ISDIR(file.st_mode)) why = "is no directory";
-    if (why.empty() && IsRootsAlone(file, why)) return Add(Good("CDI", directory));
+    if (file->kind != host::FileKind::kDirectory) why = "is no directory";
+    if (why.empty() && IsRootsAlone(*file, why)) return Add(Good("CDI", directory));
     Add(Bad("CDI", std::string(directory) + " " + why,
             "hooks in CDI specs run as root: chown root, chmod go-w"));
   }
 
   const DoctorOptions& options_;
+  host::Host& machine_;
+  host::Host& host_;
   const std::string plugins_;
   std::vector<Finding> findings_;
 };
@@ -330,8 +330,10 @@ std::string_view Word(Verdict verdict) {
 
 }  // namespace
 
-std::vector<Finding> Examine(const DoctorOptions& options) {
-  return Examination(options).Run();
+Result<std::vector<Finding>> Examine(const DoctorOptions& options) {
+  TENON_TRY(const auto machine, host::PosixHost::Open(options.root));
+  TENON_TRY(const auto host, host::PosixHost::Open("/"));
+  return Examination(options, *machine, *host).Run();
 }
 
 std::string RenderFindings(const std::vector<Finding>& findings) {

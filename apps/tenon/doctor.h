@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "base/result.h"
 #include "value/value.h"
 
 namespace tenon::cli {
@@ -11,7 +12,7 @@ namespace tenon::cli {
 struct DoctorOptions {
   std::string kubelet_dir = "/var/lib/kubelet";
   std::string control = "/run/tenon/tenond.sock";
-  std::string root = "/";            ///< /etc, /proc and /sys are looked at below it.
+  std::string root = "/";            ///< /etc, /proc, /run and /sys are looked at below it.
   std::vector<std::string> configs;  ///< Of tenond; none: not looked at.
   std::vector<std::string> allow_paths;
   std::vector<std::string> allow_exec;
@@ -31,8 +32,8 @@ struct Finding {
 };
 
 /// Looks at everything once, changes nothing. Waits at most some seconds for sockets that do not
-/// answer.
-std::vector<Finding> Examine(const DoctorOptions& options);
+/// answer. Errors: the root cannot be opened.
+Result<std::vector<Finding>> Examine(const DoctorOptions& options);
 
 std::string RenderFindings(const std::vector<Finding>& findings);
 Value ToValue(const std::vector<Finding>& findings);

@@ -17,10 +17,11 @@ struct Options {
 };
 
 int Run(const Options& options) {
-  const std::vector<Finding> findings = Examine(options.doctor);
-  Print(options.output == OutputFormat::kJson ? ToJsonText(ToValue(findings))
-                                              : RenderFindings(findings));
-  const bool bad = std::any_of(findings.begin(), findings.end(), [](const Finding& finding) {
+  auto findings = Examine(options.doctor);
+  if (!findings) return Fail(findings.error());
+  Print(options.output == OutputFormat::kJson ? ToJsonText(ToValue(*findings))
+                                              : RenderFindings(*findings));
+  const bool bad = std::any_of(findings->begin(), findings->end(), [](const Finding& finding) {
     return finding.verdict == Finding::Verdict::kBad;
   });
   return bad ? kExitFailed : kExitOk;
@@ -39,7 +40,7 @@ RunFn AddDoctorCommand(CLI::App& app) {
   app.add_option("--control", options->doctor.control, "Control socket of tenond")
       ->type_name("PATH")
       ->capture_default_str();
-  app.add_option("--root", options->doctor.root, "Look at /etc, /proc and /sys below DIR")
+  app.add_option("--root", options->doctor.root, "Look at /etc, /proc, /run and /sys below DIR")
       ->type_name("DIR")
       ->capture_default_str();
   AddOutputOption(app, options->output);

@@ -47,8 +47,17 @@ std::optional<std::string> Mistake(const ManifestOptions& options) {
   return std::nullopt;
 }
 
+/// Source: apimachinery, IsConfigMapKey.
+bool IsConfigMapKey(const std::string& name) {
+  return name.size() <= 253 && std::all_of(name.begin(), name.end(), [](char c) {
+           return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                  c == '-' || c == '_' || c == '.';
+         });
+}
+
 /// The texts of the configuration by the names that they get in one directory.
-/// Errors: kInvalidArgument where two files have one name; what the system says, with the path.
+/// Errors: kInvalidArgument where two files have one name, or one that no ConfigMap takes; what the
+/// system says, with the path.
 Result<std::map<std::string, std::string>> FilesOf(const std::vector<std::string>& paths) {
   std::map<std::string, std::string> files;
   for (const std::string& path : paths) {
@@ -56,6 +65,11 @@ Result<std::map<std::string, std::string>> FilesOf(const std::vector<std::string
     for (const std::string& file : found) {
       TENON_TRY(std::string text, config::ReadFile(file));
       const std::string name = std::filesystem::path(file).filename();
+      if (!IsConfigMapKey(name))
+        return Error(Code::kInvalidArgument,
+                     file +
+                         ": a ConfigMap's file has a name of letters, digits, '-', '_' and '.', "
+                         "at most 253; rename it");
       if (!files.emplace(name, std::move(text)).second)
         return Error(Code::kInvalidArgument,
                      fmt::format("{}: a file named {} is there already, and a ConfigMap is one "

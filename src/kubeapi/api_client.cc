@@ -119,10 +119,16 @@ ApiClient::ApiClient(loop::EventLoop& loop, HttpTransport& transport, host::Host
                      Access access, std::string user_agent)
     : loop_(loop),
       transport_(transport),
-      access_(std::move(access)),
+      access_(WithoutFinalSlash(std::move(access))),
       url_(*ParseServerUrl(access_.server)),
       user_agent_(std::move(user_agent)),
       credentials_(host, access_) {}
+
+Access ApiClient::WithoutFinalSlash(Access access) {
+  while (access.server.ends_with('/'))
+    access.server.pop_back();
+  return access;
+}
 
 Result<HttpRequest> ApiClient::ToHttp(const ApiRequest& request) {
   HttpRequest http{.method = request.method,

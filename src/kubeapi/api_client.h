@@ -68,6 +68,8 @@ class ApiClient final {
  private:
   class Attempts;
 
+  /// With one a path would begin with two.
+  static Access WithoutFinalSlash(Access access);
   /// Errors: credentials that cannot be read.
   Result<HttpRequest> ToHttp(const ApiRequest& request);
 

@@ -109,8 +109,6 @@ Result<const Value*> Reader::Named(std::string_view list, std::string_view key,
 
 Result<void> Reader::ReadCluster(const Value& cluster, Access& access) const {
   TENON_TRY(access.server, Text(cluster, "server"));
-  while (access.server.ends_with('/'))
-    access.server.pop_back();
   const Value* server = cluster.Find("server");
   if (auto url = ParseServerUrl(access.server); !url)
     return At(server == nullptr ? cluster.mark() : server->mark(), url.error().message());

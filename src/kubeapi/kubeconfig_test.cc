@@ -38,7 +38,7 @@ TEST(KubeconfigTest, GivesTheServerAndTheUserOfTheCurrentContext) {
                       kPath);
 
   ASSERT_TRUE(access) << access.error().message();
-  EXPECT_EQ("https://10.0.0.1:6443", access->server);
+  EXPECT_EQ("https://10.0.0.1:6443/", access->server);
   EXPECT_EQ("context lab of /home/u/.kube/config", access->origin);
   EXPECT_EQ((Secret{.text = "CA"}), access->authority);
   EXPECT_EQ((Secret{.text = "CERT"}), access->certificate);

@@ -124,6 +124,16 @@ TEST_F(DoctorTest, WhatOthersMayWriteToIsBad) {
   EXPECT_THAT(outcome.out, HasSubstr("/etc/cdi belongs to uid 1000"));
 }
 
+TEST_F(DoctorTest, LinksOfTheMachineStayBelowItsRoot) {
+  StartKubelet();
+  fs::create_directories(directory + "/root/run/cdi");
+  fs::create_directories(directory + "/root/var");
+  fs::create_symlink("/run", directory + "/root/var/run");
+  ASSERT_EQ(0, ::chown((directory + "/root/run/cdi").c_str(), 1000, 1000));
+
+  EXPECT_THAT(Examine().out, HasSubstr("/var/run/cdi belongs to uid 1000"));
+}
+
 TEST_F(DoctorTest, KnowsTheLimitsOfTheNode) {
   StartKubelet();
   WriteFile("root/proc/sys/fs/inotify/max_user_instances", "8\n");

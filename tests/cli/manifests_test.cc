@@ -86,6 +86,16 @@ TEST_F(ManifestsTest, TwoFilesOfOneNameCannotBeOneConfigMap) {
   EXPECT_THAT(outcome.errors, HasSubstr(two + ": a file named config.yaml is there already"));
 }
 
+TEST_F(ManifestsTest, ANameThatNoConfigMapTakesIsRefused) {
+  const std::string file = WriteFile("my config.yaml", std::string(kConfig));
+
+  const Outcome outcome = Run({"manifests", "--config", file});
+
+  EXPECT_EQ(1, outcome.code);
+  EXPECT_EQ("", outcome.out);
+  EXPECT_THAT(outcome.errors, HasSubstr(file + ": a ConfigMap's file has a name of"));
+}
+
 TEST_F(ManifestsTest, SayWhatTheOptionsAskFor) {
   const std::vector<Value> printed = Printed(
       "domain: example.com\n"

@@ -35,6 +35,15 @@ struct ResourceTest : CliTest {
   }
 };
 
+TEST_F(ResourceTest, ASlashBehindTheServerIsNoPartOfThePath) {
+  Outcome outcome =
+      Run({"resource", "add", "lab", "example.com/dongle=4", "--server", server.Url() + "/"});
+
+  EXPECT_EQ(0, outcome.code) << outcome.errors;
+  EXPECT_THAT(server.Lines(), ElementsAre("GET /api/v1/nodes/lab",
+                                          "PATCH /api/v1/nodes/lab/status?fieldManager=tenon"));
+}
+
 TEST_F(ResourceTest, AddsSeveralResourcesInOnePatch) {
   Outcome outcome = Resource({"add", "lab", "example.com/dongle=4", "example.com/seat=10"});
 

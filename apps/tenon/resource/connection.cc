@@ -79,8 +79,6 @@ Result<kubeapi::Access> FindAccess(const ConnectionOptions& options, const Envir
   TENON_TRY(kubeapi::Access access,
             path ? ReadKubeconfig(*path, options.context, host) : FindServiceAccount(environment));
   if (!options.server.empty()) access.server = options.server;
-  while (access.server.ends_with('/'))
-    access.server.pop_back();
   if (access.exec && !options.allow_exec) {
     return Error(Code::kPermissionDenied,
                  access.origin + " runs a program for its credentials, " +

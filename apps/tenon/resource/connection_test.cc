@@ -54,7 +54,7 @@ TEST_F(FindAccessTest, LooksWhereKubectlLooks) {
 
 TEST_F(FindAccessTest, AServerOnTheCommandLineCountsBeforeTheKubeconfigs) {
   options.kubeconfig = tree.Real("/one");
-  options.server = "https://other:6443/";
+  options.server = "https://other:6443";
   auto secure = FindAccess(options, environment, *host);
   options.server = "http://127.0.0.1:8001";
   auto proxy = FindAccess(options, environment, *host);
