@@ -55,8 +55,10 @@ DirectoryView PluginDirectory::Look() {
     return view;
   }
   view.directory = directory_.number;
+  const bool had_socket = kubelet_socket_.number != 0;
   auto pinned = Pin(base::JoinPath(path_, api::kKubeletSocketName), 0, kubelet_socket_);
   if (pinned) view.kubelet_socket = kubelet_socket_.number;
+  if (!pinned && had_socket) ScheduleSecondLook();
   return view;
 }
 
@@ -73,8 +75,15 @@ void PluginDirectory::WatchAnew() {
 }
 
 void PluginDirectory::ScheduleHint() {
-  if (!hint_timer_.pending())
-    hint_timer_ = timers_.After(base::Duration::zero(), [this] { hint_(); });
+  if (hint_timer_.pending()) return;
+  hint_timer_ = timers_.After(base::Duration::zero(), [this] {
+    if (kubelet_socket_.number == 0) ScheduleSecondLook();
+    hint_();
+  });
+}
+
+void PluginDirectory::ScheduleSecondLook() {
+  if (hint_) second_look_timer_ = timers_.After(options_.second_look, [this] { hint_(); });
 }
 
 base::Duration PluginDirectory::PollDelay() const {

@@ -24,13 +24,17 @@ class PluginDirectory final : public KubeletDirectory {
     base::Duration poll = std::chrono::seconds(60);         ///< While inotify tells us.
     base::Duration blind_poll = std::chrono::seconds(2);    ///< Without it.
     base::Duration missing_poll = std::chrono::seconds(1);  ///< For a missing directory to come.
+    /// After kubelet.sock went. Of a directory that is removed inotify tells the end of its files,
+    /// but not its own as long as somebody has it open, as a mount has.
+    base::Duration second_look = std::chrono::seconds(1);
   };
 
   /// `watch` may be null where inotify cannot be had; it must outlive the directory.
   PluginDirectory(const Options& options, loop::TimerQueue& timers, host::FileWatch* watch,
                   std::string path);
 
-  /// `hint` runs after something may have changed: once for a burst of events, and with each poll.
+  /// `hint` runs after something may have changed: once for a burst of events, with each poll, and
+  /// for a second look.
   void OnHint(std::function<void()> hint);
 
   DirectoryView Look() override;
@@ -53,6 +57,7 @@ class PluginDirectory final : public KubeletDirectory {
   Result<void> Pin(const std::string& path, int flags, Pinned& pinned);
   void WatchAnew();
   void ScheduleHint();
+  void ScheduleSecondLook();
   base::Duration PollDelay() const;
   void SchedulePoll();
 
@@ -69,6 +74,7 @@ class PluginDirectory final : public KubeletDirectory {
   std::unique_ptr<host::DirectoryWatch> directory_watch_;
   base::Duration poll_delay_{};
   loop::TimerHandle hint_timer_;
+  loop::TimerHandle second_look_timer_;
   loop::TimerHandle poll_timer_;
 };
 

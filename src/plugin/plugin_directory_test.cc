@@ -148,6 +148,26 @@ TEST_F(PluginDirectoryTest, APathThatLeadsToADeletedDirectoryIsToldFromAMissingO
   EXPECT_THAT(view.trouble, EndsWith("leads to a deleted directory"));
 }
 
+/// The files of a directory that is removed go first, and no event tells of itself.
+TEST_F(PluginDirectoryTest, ASecondAfterKubeletSockWentItLooksAgain) {
+  tree.File("/plugins/kubelet.sock", "");
+  directory.Look();
+  tree.Remove("/plugins/kubelet.sock");
+  directory.Look();
+  hints = 0;
+  timers.Advance(seconds(1));
+  EXPECT_EQ(1, hints);
+
+  watch.Fire(path, "tenon-x.sock");
+  timers.Advance(seconds(0));
+  EXPECT_EQ(2, hints);
+  timers.Advance(seconds(1));
+  EXPECT_EQ(3, hints);
+
+  timers.Advance(seconds(50));
+  EXPECT_EQ(3, hints) << "and not again";
+}
+
 TEST_F(PluginDirectoryTest, DestroyedItIsNotCalledAnyMore) {
   {
     PluginDirectory short_lived{{}, timers, &watch, path};

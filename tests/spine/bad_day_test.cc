@@ -88,7 +88,7 @@ TEST_F(BadDayTest, APathToADeletedDirectoryEndsTheDaemonWithOne) {
   tree.Remove("/plugins");
 
   auto exit = tenond.WaitForExit();
-  ASSERT_TRUE(exit);
+  ASSERT_TRUE(exit) << tenond.log();
   EXPECT_EQ(1, exit->code) << exit->Describe();
   EXPECT_TRUE(tenond.Logged("deleted directory")) << tenond.log();
 }
